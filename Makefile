@@ -9,7 +9,7 @@ REPORTS_DIR := $(TARGET_DIR)/reports
 .PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint dist clients ublk wheel test-python
 
 all:
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked --bin arraylab
 
 # The FlashSystem 840 plan on its twin, 2 simulated seconds a case; the last line on stdout is the report.
 demo: all

@@ -71,7 +71,7 @@ pub fn agent_messages(bytes: &[u8]) {
     while let Ok(Some(body)) = hosts::read_frame(&mut input) {
         if let Ok(request) = hosts::decode_request(&body) {
             let written = serde_json::to_vec(&request).expect("a request");
-            assert_eq!(hosts::decode_request(&written).as_ref(), Ok(&request));
+            assert_eq!(hosts::decode_request(&written).expect("the same"), request);
             if let hosts::Request::Measure(measure) = &request {
                 measure.loads.iter().for_each(|one| drop(one.load.check()));
             }
@@ -80,7 +80,7 @@ pub fn agent_messages(bytes: &[u8]) {
             Ok(hosts::Reply::Sample { sample, .. }) => {
                 if let Ok(sample) = sample.to_sample() {
                     let again = hosts::WireSample::new(&sample).to_sample();
-                    assert_eq!(again.map(|again| again.read.latency), Ok(sample.read.latency));
+                    assert_eq!(again.expect("the same").read.latency, sample.read.latency);
                 }
             }
             Ok(hosts::Reply::Ended(end)) => end.loads.iter().for_each(|load| drop(load.to_load())),
@@ -177,8 +177,8 @@ pub fn arrays(bytes: &[u8]) {
 /// Addresses and short texts of the command line: targets, NBD addresses, drivers, sizes and times.
 pub fn addresses(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = target::TargetSpec::parse(text);
-    let _ = target::NbdAddress::parse(text);
+    let _ = storage_target::TargetSpec::parse(text);
+    let _ = storage_target::NbdAddress::parse(text);
     let _ = driver::DriverSpec::parse(text);
     let _ = text.parse::<probe::HttpAddress>();
     let _ = units::parse_bytes(text);

@@ -732,6 +732,9 @@ pub struct CompareArgs {
     /// Also write a report of two to eight runs side by side: HTML, or by the ending .md, .json or .pdf
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Replace serial numbers, WWNs, host and user names, addresses and paths in the report, and the runs' names, by pseudonyms
+    #[arg(long, requires = "report")]
+    pub redact: bool,
 }
 
 /// Arguments of `import`.

@@ -1,6 +1,7 @@
 //! Command failures: one message on stderr, and the exit status that scripts rely on.
 
 use campaign::CampaignError;
+use diagnostic::{Diagnostic, Problem, full_text};
 use std::error::Error;
 use std::process::ExitCode;
 use store::StoreError;
@@ -18,28 +19,43 @@ const INTERRUPTED: u8 = 130;
 #[derive(Debug)]
 pub enum Failure {
     /// Nothing was written.
-    Refused(Box<dyn Error>),
+    Refused(Box<dyn Diagnostic>),
     /// Something that had begun failed.
-    Failed(Box<dyn Error>),
+    Failed(Box<dyn Diagnostic>),
     /// The reader of our output has gone: not worth a word.
     OutputClosed,
 }
 
 impl Failure {
     /// Wrong use or input, in words.
-    pub fn refused(message: impl Into<String>) -> Failure {
-        Failure::Refused(message.into().into())
+    pub fn refused(problem: impl Into<Problem>) -> Failure {
+        Failure::Refused(Box::new(problem.into()))
+    }
+
+    /// Failure of something that had begun, in words.
+    pub fn failed(problem: impl Into<Problem>) -> Failure {
+        Failure::Failed(Box::new(problem.into()))
+    }
+
+    /// Refusal by an error that knows no remedy.
+    pub fn refused_by(error: impl Error + 'static) -> Failure {
+        Failure::Refused(Box::new(Plain(error)))
+    }
+
+    /// Failure by an error that knows no remedy.
+    pub fn failed_by(error: impl Error + 'static) -> Failure {
+        Failure::Failed(Box::new(Plain(error)))
     }
 
     /// Prints the message and its causes, and gives the exit status.
     pub fn report(&self) -> ExitCode {
         match self {
             Failure::Refused(error) => {
-                print_chain(error.as_ref());
+                print_error(error.as_ref());
                 ExitCode::from(REFUSED)
             }
             Failure::Failed(error) => {
-                print_chain(error.as_ref());
+                print_error(error.as_ref());
                 ExitCode::from(FAILED)
             }
             Failure::OutputClosed => ExitCode::SUCCESS,
@@ -68,11 +84,28 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS }
 }
 
-/// The message, and each cause whose text the message does not hold already.
-fn print_chain(error: &dyn Error) {
-    let text = units::message_with_causes(error);
-    crate::notice::print_notice(&format!("error: {text}"));
+/// Prints message, causes and hint. Errors of all commands are printed here.
+fn print_error(error: &dyn Diagnostic) {
+    crate::notice::print_notice(&format!("error: {}", full_text(error)));
 }
+
+/// Error that knows no remedy.
+#[derive(Debug)]
+struct Plain<E>(E);
+
+impl<E: Error> std::fmt::Display for Plain<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl<E: Error> Error for Plain<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl<E: Error + 'static> Diagnostic for Plain<E> {}
 
 impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Failure {
@@ -86,8 +119,8 @@ impl From<CampaignError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         match error {
-            failure if failure.is_failure() => Failure::Failed(Box::new(failure)),
-            other => Failure::Refused(Box::new(other)),
+            failure if failure.is_failure() => Failure::failed_by(failure),
+            other => Failure::refused_by(other),
         }
     }
 }

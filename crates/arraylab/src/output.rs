@@ -4,8 +4,12 @@
 pub use crate::notice::print_notice;
 
 use crate::failure::Failure;
-use std::io::{ErrorKind, Write};
+use diagnostic::Problem;
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
+
+/// Text that is gathered before it is written.
+const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 
 /// Prints results.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -13,19 +17,28 @@ pub fn print(text: &str) -> Result<(), Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
-        Err(error) => Err(Failure::Failed(Box::new(error))),
+        Err(error) => Err(Failure::failed_by(error)),
     }
 }
 
-/// Prints each value as one line of JSON.
+/// Prints each value as one line of JSON, as they come: those of a large campaign are not kept as text.
 pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
-    let mut text = String::new();
-    for value in values {
-        let line = serde_json::to_string(&value).map_err(|error| Failure::Failed(Box::new(error)))?;
-        text.push_str(&line);
-        text.push('\n');
+    let mut stdout = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, std::io::stdout().lock());
+    let write = || {
+        for value in values {
+            serde_json::to_writer(&mut stdout, &value)?;
+            stdout.write_all(b"\n")?;
+        }
+        stdout.flush()
+    };
+    let written = write();
+    // What could not be written is not tried again when the buffer is dropped.
+    let _ = stdout.into_parts();
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
+        Err(error) => Err(Failure::failed_by(error)),
     }
-    print(&text)
 }
 
 /// Writes a file that is not there yet, so that it is whole or absent; one of that name is never replaced.
@@ -34,13 +47,14 @@ pub fn write_new(
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
-        let message = format!("cannot write {}: {error}", path.display());
-        match error.kind() {
+        let kind = error.kind();
+        let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
+        match kind {
             ErrorKind::AlreadyExists => {
-                Failure::refused(format!("{message}\nhint: name another, or remove that one first"))
+                Failure::refused(problem.with_hint("name another, or remove that one first"))
             }
-            ErrorKind::StorageFull => Failure::Failed(message.into()),
-            _ => Failure::refused(message),
+            ErrorKind::StorageFull => Failure::failed(problem),
+            _ => Failure::refused(problem),
         }
     };
     if path.symlink_metadata().is_ok() {
@@ -48,7 +62,7 @@ pub fn write_new(
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    let mut buffered = std::io::BufWriter::new(file.as_file_mut());
+    let mut buffered = BufWriter::new(file.as_file_mut());
     write(&mut buffered)?;
     buffered.flush().map_err(failed)?;
     drop(buffered);
@@ -76,10 +90,12 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure
     match write() {
         Ok(_) => Ok(()),
         Err(error) => {
-            let message = format!("cannot write {}: {error}", path.display());
-            Err(match error.kind() {
-                ErrorKind::StorageFull => Failure::Failed(message.into()),
-                _ => Failure::refused(message),
+            let kind = error.kind();
+            let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
+            Err(if kind == ErrorKind::StorageFull {
+                Failure::failed(problem)
+            } else {
+                Failure::refused(problem)
             })
         }
     }

@@ -11,6 +11,7 @@ use crate::real::{HostWatch, append_change};
 use crate::rounds::{StageEnds, round_of};
 use crate::worker::{CaseJob, Predecessor, Worker, failed};
 use crate::{CampaignError, Watcher, inventory, load_choice, longest_first, rate_share, search};
+use diagnostic::{Problem, full_text};
 use findings::{KnownLevel, SUSTAINED_METHOD, SustainedLevels};
 use load::Sample;
 use plan::{Case, InventoryMoment, Plan};
@@ -301,8 +302,8 @@ impl Coordinator<'_> {
             self.watcher.case_started(record, &self.pace.progress());
             let resolved_case = match resolved_case {
                 None => None,
-                Some(Err(why)) => {
-                    self.keep_outcome(case_index, &failed(why))?;
+                Some(Err(problem)) => {
+                    self.keep_outcome(case_index, &failed(full_text(&problem)))?;
                     continue;
                 }
                 Some(Ok(ResolvedCase { case, kind, text })) => {
@@ -328,11 +329,11 @@ impl Coordinator<'_> {
 
     /// Resolves a case whose load depends on the results of others: the resolved case, or the reason why it cannot be run.
     /// `None` for a case that depends on no results.
-    fn resolved_case(&self, case_index: u32) -> Result<Option<Result<ResolvedCase, String>>, StoreError> {
+    fn resolved_case(&self, case_index: u32) -> Result<Option<Result<ResolvedCase, Problem>>, StoreError> {
         let case = &self.cases[case_index as usize];
         if let Some(share) = &case.rate_share {
             let Some(rates) = rate_share::rates(self.run, self.cases, case)? else {
-                return Ok(Some(Err(rate_share::unknown(share))));
+                return Ok(Some(Err(rate_share::unknown(share).into())));
             };
             let text = rate_share::in_words(share, &rates);
             return Ok(Some(Ok(ResolvedCase {
@@ -344,7 +345,7 @@ impl Coordinator<'_> {
         let Some(choice) = &case.load_of else { return Ok(None) };
         let window = self.stage_ends.window(&choice.stage);
         let Some((load, text)) = load_choice::choose(self.run, choice, window.as_deref())? else {
-            return Ok(Some(Err(load_choice::unknown(choice))));
+            return Ok(Some(Err(load_choice::unknown(choice).into())));
         };
         Ok(Some(Ok(ResolvedCase { case: load.put_into(case), kind: "load", text })))
     }

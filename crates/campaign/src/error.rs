@@ -1,5 +1,7 @@
 //! Campaign errors.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use twin::TwinError;
 
 /// Campaign errors, by the state that each leaves behind.
@@ -10,18 +12,21 @@ pub enum CampaignError {
     Plan(#[from] plan::PlanError),
     /// The target cannot be used, or may not be written.
     #[error(transparent)]
-    Target(#[from] target::TargetError),
+    Target(#[from] storage_target::TargetError),
     /// The guard refused, or the target could not be opened.
     #[error(transparent)]
-    Permit(#[from] target::PermitError),
+    Permit(#[from] storage_target::PermitError),
     /// The array driver cannot be used.
     #[error(transparent)]
     Driver(#[from] driver::DriverError),
     /// The load generator cannot be used.
     #[error(transparent)]
     Engine(#[from] fio::FioError),
+    /// The engine of files and block devices cannot be used, or what it wrote cannot be read.
+    #[error(transparent)]
+    Ring(#[from] load_engine::RingError),
     /// The twin cannot be built as asked.
-    #[error("the twin cannot be built for stage `{stage}`, case `{case}`: {source}{}", suggestion(source))]
+    #[error("the twin cannot be built for stage `{stage}`, case `{case}`")]
     Twin {
         /// The stage.
         stage: String,
@@ -34,7 +39,7 @@ pub enum CampaignError {
     #[error(transparent)]
     Host(#[from] hosts::HostError),
     /// A case's load does not fit its target.
-    #[error("stage `{stage}`, case `{case}`: {source}")]
+    #[error("stage `{stage}`, case `{case}`")]
     Load {
         /// The stage.
         stage: String,
@@ -51,16 +56,32 @@ pub enum CampaignError {
     Store(#[from] store::StoreError),
 }
 
-/// Hint with the event or setting of a twin that is nearest to a misspelt one; empty where none is near.
-fn suggestion(error: &TwinError) -> String {
+impl Diagnostic for CampaignError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            CampaignError::Plan(error) => error.hint(),
+            CampaignError::Target(error) => error.hint(),
+            CampaignError::Permit(error) => error.hint(),
+            CampaignError::Driver(error) => error.hint(),
+            CampaignError::Engine(error) => error.hint(),
+            CampaignError::Ring(error) => error.hint(),
+            CampaignError::Host(error) => error.hint(),
+            CampaignError::Twin { source, .. } => suggestion(source).map(Cow::Owned),
+            CampaignError::Load { .. } | CampaignError::Refused(_) | CampaignError::Store(_) => None,
+        }
+    }
+}
+
+/// Event or setting of a twin that is nearest to a misspelt one.
+fn suggestion(error: &TwinError) -> Option<String> {
     let (word, known) = match error {
         TwinError::UnknownEvent { event, known } => (event, known),
         TwinError::UnknownSetting { name, known } => (name, known),
-        _ => return String::new(),
+        _ => return None,
     };
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let names = known.split(|letter| !is_name(letter)).filter(|name| !["", "and"].contains(name));
-    plan::nearest(word, names).map_or_else(String::new, |name| format!("\nhint: did you mean `{name}`?"))
+    plan::nearest(word, names).map(|name| format!("did you mean `{name}`?"))
 }
 
 #[cfg(test)]
@@ -73,7 +94,11 @@ mod tests {
     fn misspelt_events_and_settings_get_a_suggestion() {
         let message = |source: TwinError| {
             let source = Box::new(source);
-            CampaignError::Twin { stage: "loss".into(), case: "raid=5".into(), source }.to_string()
+            diagnostic::full_text(&CampaignError::Twin {
+                stage: "loss".into(),
+                case: "raid=5".into(),
+                source,
+            })
         };
         let event = |event: &str| {
             let known = "drive-failure, drive-slow and firmware-update".into();

@@ -10,6 +10,7 @@ use crate::remote::RunHost;
 use crate::simulated::Simulator;
 use crate::targets::target_of;
 use crate::{CampaignError, inventory, pictures, remote, shards};
+use diagnostic::full_text;
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{LoadSpec, Random, Schedule};
@@ -19,10 +20,10 @@ use serde_json::json;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use storage_target::{StorageSpec, TargetSpec, TwinSpec};
 use store::{
     LeftOutCase, Manifest, ManifestHost, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText,
 };
-use target::{StorageSpec, TargetSpec, TwinSpec};
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
 /// no course over time.
@@ -329,7 +330,10 @@ fn begin(checked: Checked, plan: Plan, mut run: Run) -> Result<Campaign, Campaig
     match recovered {
         Some(Ok(recovered)) => notices.extend(note_recovered(&mut run, recovered)?),
         Some(Err(error)) => {
-            let text = format!("what killed runs may have left on this host was not put back: {error}");
+            let text = format!(
+                "what killed runs may have left on this host was not put back: {}",
+                full_text(&error)
+            );
             run.append_warning(None, &text)?;
             notices.push(format!("warning: {text}"));
         }

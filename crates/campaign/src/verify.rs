@@ -3,13 +3,13 @@
 use crate::CampaignError;
 use crate::targets::target_of;
 use load::Written;
+use load_engine::OpenTarget;
 use plan::{Case, Selection};
-use ring::OpenTarget;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use storage_target::{Guard, Roots, TargetSpec};
 use store::{CaseState, RunReader};
-use target::{Guard, Roots, TargetSpec};
 
 /// Verification result of one load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,17 +57,16 @@ pub fn verify_run(directory: &Path, stop: &AtomicBool) -> Result<Vec<VerifiedLoa
             let TargetSpec::Storage(spec) = TargetSpec::parse(texts[number])? else {
                 return refused(format!("{} is no target that holds bytes", texts[number]));
             };
-            let inspected = target::inspect(&Roots::system(), &spec)?;
+            let inspected = storage_target::inspect(&Roots::system(), &spec)?;
             let permit = Guard::default().permit_read(&inspected).map_err(CampaignError::Permit)?;
             let opened = OpenTarget::reading(&permit, true).or_else(|_| OpenTarget::reading(&permit, false));
-            targets.push(opened.or_else(|error| refused(error.to_string()))?);
+            targets.push(opened?);
             // Held until it has been read.
             permits.push(permit);
         }
         let chunk_bytes =
-            ring::stripe_chunk_bytes(&targets, case.stripe.and_then(|stripe| stripe.unit_bytes));
-        let report = ring::verify(&targets, chunk_bytes, &written, stop)
-            .or_else(|error| refused(error.to_string()))?;
+            load_engine::stripe_chunk_bytes(&targets, case.stripe.and_then(|stripe| stripe.unit_bytes));
+        let report = load_engine::verify(&targets, chunk_bytes, &written, stop)?;
         found.push(VerifiedLoad {
             stage: case.stage.clone(),
             case: case.name.clone(),
@@ -111,7 +110,7 @@ fn last_verified<'a>(
         }
         if !kept.is_empty() {
             let read = kept.into_iter().map(|(index, directory)| {
-                let written = ring::read_journals(&directory).or_else(|error| refused(error.to_string()))?;
+                let written = load_engine::read_journals(&directory)?;
                 Ok((index, written))
             });
             return Ok((case, read.collect::<Result<_, CampaignError>>()?));

@@ -9,8 +9,8 @@ use load::{
     Arrival, Band, Direction, DirectionRates, DirectionSample, Distribution, LoadShape, LoadSpec, Pattern,
     RateCurve, Schedule, SizeShare,
 };
-use ring::{OpenTarget, RingCase, RingOptions, RingTargets};
-use target::{Guard, Roots, TargetSpec, WritePermit, inspect};
+use load_engine::{OpenTarget, RingCase, RingOptions, RingTargets};
+use storage_target::{Guard, Roots, TargetSpec, WritePermit, inspect};
 
 const RANGE_BYTES: u64 = 64 << 20;
 const RUNTIME_NS: u64 = 1_000_000_000;
@@ -155,7 +155,7 @@ fn expected(load: &LoadSpec, has_rate: bool) -> IssuedIos {
 fn by_ring(targets: RingTargets, load: &LoadSpec) -> IssuedIos {
     let options = RingOptions::default();
     let case = RingCase { targets, load, options: &options, io_size_bytes: None, journal: None };
-    let outcome = ring::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    let outcome = load_engine::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
     IssuedIos::of([&outcome.read, &outcome.write, &outcome.trim])
 }
@@ -359,7 +359,7 @@ fn addresses_are_spread_the_same() {
         let io_size_bytes = Some(ADDRESS_IOS * 4096);
         let targets = RingTargets::Open(&file);
         let case = RingCase { targets, load: &load, options: &options, io_size_bytes, journal: None };
-        let outcome = ring::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        let outcome = load_engine::run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
         assert_eq!(outcome.write.ios, ADDRESS_IOS, "{name}");
         let mut own_blocks: Vec<usize> = addressed(&load).collect();
         own_blocks.sort_unstable();

@@ -1,14 +1,16 @@
 //! Errors of array drivers.
 
+use diagnostic::{Diagnostic, Problem};
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A driver that failed. Each message is one statement and one hint.
+/// A driver that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// `--array` was given something that names no driver.
-    #[error("array driver `{text}`: {problem}\nhint: {hint}")]
+    #[error("array driver `{text}`: {problem}")]
     Spec {
         /// Text that was typed, shortened.
         text: String,
@@ -18,7 +20,7 @@ pub enum DriverError {
         hint: &'static str,
     },
     /// A program could not be started.
-    #[error("cannot run `{program}`: {source}\nhint: is it installed, executable, and on the PATH?")]
+    #[error("cannot run `{program}`")]
     Start {
         /// Its name.
         program: String,
@@ -26,7 +28,7 @@ pub enum DriverError {
         source: io::Error,
     },
     /// A program was stopped because it took too long.
-    #[error("`{command}` gave no answer in {}{}\nhint: {hint}", units::human_duration(limit.as_nanos() as u64), reported(stderr))]
+    #[error("`{command}` gave no answer in {}{}", units::human_duration(limit.as_nanos() as u64), reported(stderr))]
     TimedOut {
         /// The command line.
         command: String,
@@ -38,9 +40,7 @@ pub enum DriverError {
         hint: &'static str,
     },
     /// A program was stopped because it wrote too much.
-    #[error(
-        "`{command}` wrote more than {limit_bytes} bytes to standard output\nhint: a driver answers with one JSON object, a tool with one table"
-    )]
+    #[error("`{command}` wrote more than {limit_bytes} bytes to standard output")]
     TooMuchOutput {
         /// The command line.
         command: String,
@@ -48,7 +48,7 @@ pub enum DriverError {
         limit_bytes: usize,
     },
     /// A program failed.
-    #[error("`{command}` failed ({status}){}\nhint: run it by hand to see what it needs", reported(stderr))]
+    #[error("`{command}` failed ({status}){}", reported(stderr))]
     Failed {
         /// The command line.
         command: String,
@@ -58,7 +58,7 @@ pub enum DriverError {
         stderr: String,
     },
     /// An answer that cannot be understood.
-    #[error("cannot understand the answer of `{from}`: {problem}\nhint: {hint}")]
+    #[error("cannot understand the answer of `{from}`: {problem}")]
     Answer {
         /// The command line or the socket.
         from: String,
@@ -68,7 +68,7 @@ pub enum DriverError {
         hint: &'static str,
     },
     /// A step of a shipped driver failed.
-    #[error("{driver}: {step} failed; {state}: {source}")]
+    #[error("{driver}: {step} failed; {state}")]
     Step {
         /// The driver's name.
         driver: &'static str,
@@ -80,7 +80,7 @@ pub enum DriverError {
         source: Box<DriverError>,
     },
     /// Something would be lost that arraylab did not make.
-    #[error("{what} {holds}\nhint: everything on it will be lost with --overwrite-data {id}")]
+    #[error("{what} {holds}")]
     ConsentNeeded {
         /// The device or virtual disk.
         what: String,
@@ -91,24 +91,23 @@ pub enum DriverError {
     },
     /// Several things would be lost; all are named, so that one more run is enough.
     #[error(
-        "{}\nhint: everything on them will be lost with {}",
-        missing.iter().map(|one| format!("{} {}", one.what, one.holds)).collect::<Vec<_>>().join("; "),
-        missing.iter().map(|one| format!("--overwrite-data {}", one.id)).collect::<Vec<_>>().join(" ")
+        "{}",
+        missing.iter().map(|one| format!("{} {}", one.what, one.holds)).collect::<Vec<_>>().join("; ")
     )]
     ConsentsNeeded {
         /// Two or more.
         missing: Vec<MissingConsent>,
     },
     /// The device or virtual disk is never changed in its current state.
-    #[error("{what} is not touched: {reason}")]
+    #[error("{what} is not touched")]
     Protected {
         /// The device or virtual disk.
         what: String,
-        /// Reason, with a hint.
-        reason: String,
+        /// Reason, with its remedy.
+        source: Problem,
     },
     /// The array differs from the request, or the driver's options do not fit it.
-    #[error("{what}\nhint: {hint}")]
+    #[error("{what}")]
     Unexpected {
         /// State that was found.
         what: String,
@@ -116,7 +115,7 @@ pub enum DriverError {
         hint: &'static str,
     },
     /// The array did not become ready in time.
-    #[error("the array was not ready after {}; it last said: {last}\nhint: allow it more time with ready_timeout=, or look at the array", units::human_duration(waited.as_nanos() as u64))]
+    #[error("the array was not ready after {}; it last said: {last}", units::human_duration(waited.as_nanos() as u64))]
     NotReady {
         /// Time that was waited.
         waited: Duration,
@@ -138,9 +137,7 @@ pub enum DriverError {
         reason: String,
     },
     /// The control socket could not be reached or was closed.
-    #[error(
-        "control socket `{socket}`: {source}\nhint: is the array being served (arraylab serve …), and may this user use the socket?"
-    )]
+    #[error("control socket `{socket}`")]
     Socket {
         /// Its path.
         socket: PathBuf,
@@ -148,13 +145,45 @@ pub enum DriverError {
         source: io::Error,
     },
     /// The operator could not be asked.
-    #[error(
-        "cannot ask the operator: {source}\nhint: `manual` needs a terminal, or answers on standard input"
-    )]
+    #[error("cannot ask the operator")]
     Operator {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+impl Diagnostic for DriverError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            DriverError::Spec { hint, .. }
+            | DriverError::TimedOut { hint, .. }
+            | DriverError::Answer { hint, .. }
+            | DriverError::Unexpected { hint, .. } => (*hint).into(),
+            DriverError::Start { .. } => "is it installed, executable, and on the PATH?".into(),
+            DriverError::TooMuchOutput { .. } => {
+                "a driver answers with one JSON object, a tool with one table".into()
+            }
+            DriverError::Failed { .. } => "run it by hand to see what it needs".into(),
+            DriverError::Step { source, .. } => return source.hint(),
+            DriverError::ConsentNeeded { id, .. } => {
+                format!("everything on it will be lost with --overwrite-data {id}").into()
+            }
+            DriverError::ConsentsNeeded { missing } => {
+                let consents: Vec<String> =
+                    missing.iter().map(|one| format!("--overwrite-data {}", one.id)).collect();
+                format!("everything on them will be lost with {}", consents.join(" ")).into()
+            }
+            DriverError::Protected { source, .. } => return source.hint(),
+            DriverError::NotReady { .. } => {
+                "allow it more time with ready_timeout=, or look at the array".into()
+            }
+            DriverError::Socket { .. } => {
+                "is the array being served (arraylab serve …), and may this user use the socket?".into()
+            }
+            DriverError::Operator { .. } => "`manual` needs a terminal, or answers on standard input".into(),
+            DriverError::Interrupted { .. } | DriverError::Refused { .. } => return None,
+        })
+    }
 }
 
 /// A consent that the user has not given.

@@ -10,6 +10,13 @@ const ANSWER_LIMIT_BYTES: u64 = 4096;
 /// So often is an answer that cannot be understood asked again.
 const ATTEMPTS: u32 = 5;
 
+/// Answer of the operator to a step.
+enum OperatorAnswer {
+    Done,
+    /// With the reason.
+    NotDone(String),
+}
+
 /// Asks the operator, and takes the answer for what is so.
 pub struct ManualDriver {
     answers: Box<dyn BufRead + Send>,
@@ -23,8 +30,8 @@ impl ManualDriver {
         ManualDriver { answers, questions, settings: Settings::new() }
     }
 
-    /// Asks the operator to carry out a step; the inner error is the operator's reason for not doing it.
-    fn ask(&mut self, question: &str) -> Result<Result<(), String>, DriverError> {
+    /// Asks the operator to carry out a step.
+    fn ask(&mut self, question: &str) -> Result<OperatorAnswer, DriverError> {
         let failed = |source| DriverError::Operator { source };
         self.questions.write_all(question.as_bytes()).map_err(failed)?;
         for _ in 0..ATTEMPTS {
@@ -42,10 +49,13 @@ impl ManualDriver {
             let because =
                 |default: &str| if reason.is_empty() { default.to_owned() } else { reason.trim().to_owned() };
             match word.to_ascii_lowercase().as_str() {
-                "done" => return Ok(Ok(())),
-                "refused" => return Ok(Err(because("the operator says that the array refused"))),
+                "done" => return Ok(OperatorAnswer::Done),
+                "refused" => {
+                    return Ok(OperatorAnswer::NotDone(because("the operator says that the array refused")));
+                }
                 "skip" => {
-                    return Ok(Err(format!("skipped by the operator: {}", because("no reason given"))));
+                    let reason = format!("skipped by the operator: {}", because("no reason given"));
+                    return Ok(OperatorAnswer::NotDone(reason));
                 }
                 _ => {}
             }
@@ -76,11 +86,11 @@ impl ArrayDriver for ManualDriver {
             question.push_str(&format!("  {name} = {}{known}\n", shown(value)));
         }
         match self.ask(&question)? {
-            Ok(()) => {
+            OperatorAnswer::Done => {
                 self.settings.clone_from(settings);
                 Ok(SetOutcome::Made { devices: vec![], changes, notices: vec![] })
             }
-            Err(reason) => {
+            OperatorAnswer::NotDone(reason) => {
                 // Nobody knows how much of it was made.
                 self.settings.clear();
                 Ok(SetOutcome::Refused { reason })
@@ -102,7 +112,11 @@ impl ArrayDriver for ManualDriver {
             question.push_str(&format!(" {key}={}", shown(value)));
         }
         question.push('\n');
-        self.ask(&question)?
-            .map_err(|reason| DriverError::Refused { what: format!("event `{name}`"), reason })
+        match self.ask(&question)? {
+            OperatorAnswer::Done => Ok(()),
+            OperatorAnswer::NotDone(reason) => {
+                Err(DriverError::Refused { what: format!("event `{name}`"), reason })
+            }
+        }
     }
 }

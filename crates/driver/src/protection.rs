@@ -1,9 +1,10 @@
 //! Host protection: devices and files that a driver must not touch.
 
 use crate::DriverError;
+use diagnostic::Problem;
 use std::fs;
 use std::path::Path;
-use target::{Classification, Guard, GuardRefusal, Inspected, Roots, StorageSpec, inspect};
+use storage_target::{Classification, Guard, GuardRefusal, Inspected, Roots, StorageSpec, inspect};
 
 /// Says whether a device of the host may be taken away or overwritten.
 pub trait Protection: Send {
@@ -35,7 +36,8 @@ impl HostProtection {
     }
 
     fn inspected(&self, device: &Path) -> Result<Inspected, DriverError> {
-        inspect(&self.roots, &StorageSpec::Path(device.to_owned())).map_err(|error| protected(device, &error))
+        inspect(&self.roots, &StorageSpec::Path(device.to_owned()))
+            .map_err(|error| protected(device, Problem::of(&error)))
     }
 }
 
@@ -45,7 +47,7 @@ impl Protection for HostProtection {
         let own: Vec<String> = inspected.consent_id.iter().cloned().collect();
         Guard::new(self.roots.clone())
             .check_write(&inspected, &own)
-            .map_err(|error| protected(device, &error))
+            .map_err(|error| protected(device, Problem::of(&error)))
     }
 
     fn check_consent(&self, device: &Path, consents: &[String]) -> Result<(), DriverError> {
@@ -63,7 +65,9 @@ impl Protection for HostProtection {
                 };
                 Err(DriverError::ConsentNeeded { what: device.display().to_string(), holds, id: id.clone() })
             }
-            None => Err(protected(device, &"it is no existing device\nhint: check the name")),
+            None => {
+                Err(protected(device, Problem::new("it is no existing device").with_hint("check the name")))
+            }
         }
     }
 
@@ -91,6 +95,6 @@ impl Protection for HostProtection {
     }
 }
 
-fn protected(device: &Path, reason: &dyn std::fmt::Display) -> DriverError {
-    DriverError::Protected { what: device.display().to_string(), reason: reason.to_string() }
+fn protected(device: &Path, source: Problem) -> DriverError {
+    DriverError::Protected { what: device.display().to_string(), source }
 }

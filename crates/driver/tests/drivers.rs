@@ -1,5 +1,6 @@
 //! Drivers that are programs of the user's, the operator, or a served array.
 
+use diagnostic::full_text;
 use driver::protocol::{
     ErrorKind, Ready, Request, Response, ResponseError, ResponseResult, Verb, read_line, to_line,
 };
@@ -80,7 +81,7 @@ fn the_documented_example_works() {
     let mut driver = open(&spec, "").expect("opened");
     assert_eq!(driver.ready().expect("ready"), Readiness::Ready);
     assert_eq!(driver.status().expect("status"), json!({ "raid": "5" }));
-    let error = driver.event("upgrade", &Settings::new()).expect_err("no events").to_string();
+    let error = full_text(&driver.event("upgrade", &Settings::new()).expect_err("no events"));
     assert!(error.contains("no events here"), "{error}");
 
     let schema = format!("{:#}\n", exec_schema());
@@ -130,7 +131,7 @@ fn misbehaving_programs_are_told() {
     ] {
         // Only the one that hangs shall be stopped, however late a busy host starts the others.
         let program = program(script, if says == "gave no answer" { ",timeout=0.5" } else { ",timeout=15" });
-        let error = set(&program.spec, &Settings::new()).expect_err(script).to_string();
+        let error = full_text(&set(&program.spec, &Settings::new()).expect_err(script));
         assert!(error.contains(says) && error.contains("\nhint: "), "{script}: {error}");
     }
     // Exit status 3 alone refuses, with the reason from standard error.
@@ -163,7 +164,7 @@ fn the_operator_is_asked() {
     // After that, nobody knows the state, so everything is asked for again.
     let SetOutcome::Refused { reason } = driver.set(&off).expect("skipped") else { panic!() };
     assert_eq!(reason, "skipped by the operator: no reason given");
-    let error = driver.event("firmware-update", &Settings::new()).expect_err("skipped").to_string();
+    let error = full_text(&driver.event("firmware-update", &Settings::new()).expect_err("skipped"));
     assert!(error.contains("skipped by the operator: lunch"), "{error}");
     assert!(matches!(driver.set(&off), Ok(SetOutcome::Made { .. })));
     assert!(matches!(driver.set(&on), Err(DriverError::Operator { .. })), "there are no more answers");
@@ -212,7 +213,7 @@ fn a_served_array_is_set_over_its_socket() {
     assert_eq!(progress.percent, Some(40.0));
     assert_eq!(driver.status().expect("status"), json!({ "raid": 5 }));
     for (event, says) in [("upgrade", "it failed"), ("lie", "instead of"), ("end", "control socket")] {
-        let error = driver.event(event, &Settings::new()).expect_err(event).to_string();
+        let error = full_text(&driver.event(event, &Settings::new()).expect_err(event));
         assert!(error.contains(says), "{event}: {error}");
     }
     server.join().expect("the server ended well");
@@ -230,7 +231,7 @@ fn the_host_guards_its_devices() {
     let device = String::from_utf8(attached.stdout).expect("a path").trim().to_owned();
     let path = Path::new(&device);
     let host = HostProtection::default();
-    let without = host.check_consent(path, &[]).expect_err("no consent").to_string();
+    let without = full_text(&host.check_consent(path, &[]).expect_err("no consent"));
     let id = without.split("--overwrite-data ").nth(1).expect("the ID").trim().to_owned();
     let with = host.check_consent(path, &[id]);
     let unused = host.check_unused(path);

@@ -1,5 +1,6 @@
 //! Settings of the host on recorded trees.
 
+use diagnostic::full_text;
 use driver::Change;
 use driver::host::{HostError, HostRoots, HostSetting, HostSettings, recover};
 use proptest::prelude::*;
@@ -48,12 +49,14 @@ impl Tree {
     }
 
     fn open(&self) -> HostSettings {
-        HostSettings::open(self.roots(), &self.path("state")).unwrap_or_else(|error| panic!("{error}")).0
+        HostSettings::open(self.roots(), &self.path("state"))
+            .unwrap_or_else(|error| panic!("{}", full_text(&error)))
+            .0
     }
 }
 
 fn set(name: &str, value: &str) -> HostSetting {
-    HostSetting::parse(name, value).unwrap_or_else(|error| panic!("{error}"))
+    HostSetting::parse(name, value).unwrap_or_else(|error| panic!("{}", full_text(&error)))
 }
 
 fn devices(names: &[&str]) -> Vec<String> {
@@ -70,7 +73,7 @@ fn a_missing_scheduler_is_said_to_be_missing() {
     // A file of the kernel that takes 15 characters and no more (proc(5), /proc/pid/comm).
     std::os::unix::fs::symlink("/proc/self/comm", &scheduler).expect("a link");
     let error = tree.open().apply(&[set("queue.scheduler", "no-such-scheduler-here")], &devices(&["sda"]));
-    let error = error.expect_err("not taken").to_string();
+    let error = full_text(&error.expect_err("not taken"));
     assert!(error.contains("there is no scheduler `no-such-scheduler-here`"), "{error}");
     assert!(error.contains("it has `no-such-schedul`"), "{error}");
 }
@@ -129,7 +132,7 @@ fn errors_and_drop_put_back() {
     let mut host = tree.open();
     host.apply(&[set("sysctl.vm.swappiness", "1")], &[]).expect("applied");
     let wrong = [set("queue.nr_requests", "8"), set("queue.no_such_thing", "1")];
-    let error = host.apply(&wrong, &devices(&["sda"])).expect_err("missing").to_string();
+    let error = full_text(&host.apply(&wrong, &devices(&["sda"])).expect_err("missing"));
     assert!(error.contains("no_such_thing") && error.contains("\nhint: "), "{error}");
     assert_eq!(tree.read("sys/block/sda/queue/nr_requests"), "256");
     assert_eq!(tree.read("proc/sys/vm/swappiness"), "60");

@@ -1,5 +1,6 @@
 //! The shipped drivers against tools that answer as the vendors' do.
 
+use diagnostic::full_text;
 use driver::{
     ArrayDriver, DriverError, DriverSpec, Opening, Protection, Readiness, SetOutcome, Settings, WaitLimits,
     wait_until_ready,
@@ -22,7 +23,7 @@ impl Protection for FakeProtection {
         if used.lines().any(|line| Path::new(line) == device) {
             return Err(DriverError::Protected {
                 what: device.display().to_string(),
-                reason: "it is mounted".into(),
+                source: "it is mounted".into(),
             });
         }
         Ok(())
@@ -43,7 +44,7 @@ impl Protection for FakeProtection {
     fn identity(&self, device: &Path) -> Result<(u64, Option<String>), DriverError> {
         let text = fs::read_to_string(device).map_err(|error| DriverError::Protected {
             what: device.display().to_string(),
-            reason: error.to_string(),
+            source: error.to_string().into(),
         })?;
         let mut lines = text.lines();
         let size = lines.next().and_then(|size| size.parse().ok()).expect("a size");
@@ -84,7 +85,7 @@ impl FakeTools {
     }
 
     fn open(&self) -> (Box<dyn ArrayDriver>, WaitLimits) {
-        self.try_open().unwrap_or_else(|error| panic!("{error}"))
+        self.try_open().unwrap_or_else(|error| panic!("{}", full_text(&error)))
     }
 
     fn try_open(&self) -> Result<(Box<dyn ArrayDriver>, WaitLimits), DriverError> {
@@ -156,11 +157,14 @@ fn full_cycle(name: &str, sets: &[(u64, u64)]) {
     let bench = FakeTools::new(name);
     let (mut driver, limits) = bench.open();
     for &(raid, disks) in sets {
-        let outcome = driver.set(&settings(raid, disks)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let outcome = driver
+            .set(&settings(raid, disks))
+            .unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
         let SetOutcome::Made { devices, changes, .. } = outcome else {
             panic!("{name}: RAID {raid} over {disks}: {outcome:?}")
         };
-        let reports = wait(&mut *driver, limits).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let reports =
+            wait(&mut *driver, limits).unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
         assert!(reports > 0 || raid == 0, "{name}: never busy after RAID {raid}");
         let state = bench.state();
         let made = &state["disks"][0];
@@ -190,15 +194,21 @@ fn what_a_run_made_is_deleted_at_its_end() {
     for name in ALL {
         let mut bench = FakeTools::new(name);
         let (mut driver, _) = bench.open();
-        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert!(driver.finish().unwrap_or_else(|error| panic!("{name}: {error}")).is_empty(), "{name}");
+        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
+        assert!(
+            driver.finish().unwrap_or_else(|error| panic!("{name}: {}", full_text(&error))).is_empty(),
+            "{name}"
+        );
         assert_eq!(bench.names().len(), 1, "{name}: it is kept by default");
         bench.spec += ",at_end=delete";
         let (mut driver, _) = bench.open();
-        assert!(driver.finish().unwrap_or_else(|error| panic!("{name}: {error}")).is_empty(), "{name}");
+        assert!(
+            driver.finish().unwrap_or_else(|error| panic!("{name}: {}", full_text(&error))).is_empty(),
+            "{name}"
+        );
         assert_eq!(bench.names().len(), 1, "{name}: it was made by another run");
-        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let changes = driver.finish().unwrap_or_else(|error| panic!("{name}: {error}"));
+        driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
+        let changes = driver.finish().unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
         let raid = changes.iter().find(|change| change.name == "raid").expect("the level");
         assert_eq!((raid.before.as_deref(), raid.after.as_deref()), (Some("0"), None), "{name}");
         assert_eq!(bench.names(), [""; 0], "{name}");
@@ -210,9 +220,9 @@ fn what_a_run_made_is_deleted_at_its_end() {
 fn lvm_does_not_wait_for_a_partial_volume() {
     let bench = FakeTools::new("lvm");
     let (mut driver, limits) = bench.open();
-    driver.set(&settings(5, 4)).unwrap_or_else(|error| panic!("{error}"));
+    driver.set(&settings(5, 4)).unwrap_or_else(|error| panic!("{}", full_text(&error)));
     bench.write("faults", "error health\n");
-    let error = wait(&mut *driver, limits).expect_err("it is partial").to_string();
+    let error = full_text(&wait(&mut *driver, limits).expect_err("it is partial"));
     assert!(error.contains("is partial") && error.contains("look at its drives"), "{error}");
 }
 
@@ -222,7 +232,7 @@ fn lvm_rounds_to_whole_extents() {
     let mut bench = FakeTools::new("lvm");
     bench.spec = bench.spec.replace("size=12g", "size=65m");
     let (mut driver, _) = bench.open();
-    let outcome = driver.set(&settings(0, 2)).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = driver.set(&settings(0, 2)).unwrap_or_else(|error| panic!("{}", full_text(&error)));
     let SetOutcome::Made { notices, changes, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(notices, ["lvm: size=65 MiB is made as 72 MiB, a multiple of 8 MiB"]);
     assert_eq!(bench.state()["disks"][0]["size"], 72 << 20);
@@ -238,7 +248,7 @@ fn hints_belong_to_their_tool() {
         let bench = FakeTools::new(name);
         bench.write("faults", "smaller size\n");
         let (mut driver, _) = bench.open();
-        let error = driver.set(&settings(raid, 4)).expect_err("half the size").to_string();
+        let error = full_text(&driver.set(&settings(raid, 4)).expect_err("half the size"));
         assert!(error.contains("a size of") && error.contains(says), "{error}");
         assert_eq!(error.contains("battery"), name == "storcli", "{error}");
     }
@@ -266,8 +276,9 @@ fn refused_sets_are_refused_and_the_next_is_made() {
         let bench = FakeTools::new(name);
         let (mut driver, limits) = bench.open();
         for (raid, disks) in [(10, 5), (5, 2), (6, 3), (10, 2)] {
-            let outcome =
-                driver.set(&settings(raid, disks)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let outcome = driver
+                .set(&settings(raid, disks))
+                .unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
             let SetOutcome::Refused { reason } = outcome else { panic!("{name}: {outcome:?}") };
             assert!(reason.to_lowercase().contains("number of"), "{name}: {reason}");
             assert_eq!(bench.names(), [""; 0], "{name}");
@@ -299,7 +310,7 @@ fn settings_that_cannot_be_made_are_refused() {
         ] {
             let mut wanted = settings(0, 4);
             wanted.insert(key.into(), value);
-            let outcome = driver.set(&wanted).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let outcome = driver.set(&wanted).unwrap_or_else(|error| panic!("{name}: {}", full_text(&error)));
             assert!(matches!(outcome, SetOutcome::Refused { .. }), "{name}: {key}: {outcome:?}");
         }
         assert_eq!(bench.file("log"), "", "{name}");
@@ -336,11 +347,13 @@ fn a_failure_at_each_step_is_told_with_the_state_it_leaves() {
                     driver.set(&settings(0, 2)).expect("made");
                 }
                 bench.write("faults", &format!("{kind} {step}\n"));
-                let error = driver.set(&settings(0, 4)).expect_err(name).to_string();
+                let error = full_text(&driver.set(&settings(0, 4)).expect_err(name));
                 assert!(error.contains(says) && error.contains(state), "{name}, {kind} {step}: {error}");
                 assert!(!error.contains('\u{1b}') && !error.contains('\0'), "{name}: {error:?}");
                 bench.write("faults", "");
-                driver.set(&settings(0, 4)).unwrap_or_else(|error| panic!("{name} after {step}: {error}"));
+                driver
+                    .set(&settings(0, 4))
+                    .unwrap_or_else(|error| panic!("{name} after {step}: {}", full_text(&error)));
                 wait(&mut *driver, limits).expect("ready");
             }
         }
@@ -349,7 +362,7 @@ fn a_failure_at_each_step_is_told_with_the_state_it_leaves() {
         driver.set(&settings(0, 4)).expect("made");
         let step = if name == "lvm" { "vdisk" } else { "progress" };
         bench.write("faults", &format!("error {step}\n"));
-        let error = wait(&mut *driver, limits).expect_err(name).to_string();
+        let error = full_text(&wait(&mut *driver, limits).expect_err(name));
         assert!(error.contains("asking whether"), "{name}: {error}");
     }
 }
@@ -368,7 +381,7 @@ fn time_limits_hold() {
         bench.write("faults", "hang createvdisk\n");
         let (mut driver, limits) = bench.open();
         let started = Instant::now();
-        let error = driver.set(&settings(0, 4)).expect_err(name).to_string();
+        let error = full_text(&driver.set(&settings(0, 4)).expect_err(name));
         assert!(error.contains("gave no answer") && error.contains("there is no"), "{name}: {error}");
         assert!(started.elapsed() < Duration::from_secs(10), "{name}");
         bench.write("faults", "");
@@ -397,7 +410,7 @@ fn foreign_virtual_disks_are_deleted_only_by_their_id() {
             assert!(matches!(driver.set(&settings(0, 2)), Ok(SetOutcome::Made { .. })), "{name}");
             let error = driver.set(&settings(0, 4)).expect_err(name);
             let DriverError::ConsentNeeded { id, .. } = &error else { panic!("{name}: {error}") };
-            assert!(error.to_string().contains(&format!("--overwrite-data {id}")), "{error}");
+            assert!(full_text(&error).contains(&format!("--overwrite-data {id}")), "{error}");
             assert!(bench.names().contains(&foreign.to_owned()), "{name}");
             bench.consents.push(format!("{}0", &id[..id.len() - 1]));
             bench.consents.push(id.clone());
@@ -437,7 +450,7 @@ fn drives_are_known_by_whatever_name() {
     let mut bench = FakeTools::new("mdadm");
     bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake3"]);
     bench.spec = bench.spec.replace("/dev/fake", "/dev/disk/by-id/fake");
-    let error = bench.open().0.set(&settings(0, 4)).expect_err("it is not ours").to_string();
+    let error = full_text(&bench.open().0.set(&settings(0, 4)).expect_err("it is not ours"));
     assert!(error.contains("was not made by this driver"), "{error}");
 }
 
@@ -448,12 +461,12 @@ fn all_missing_consents_are_told_at_once() {
     bench.add_foreign("arraylab-other", &["/dev/fake2", "/dev/fake9"]);
     bench.consents = vec!["id-of-fake1".to_owned()];
     let error = bench.open().0.set(&settings(0, 4)).expect_err("consents are missing");
-    let DriverError::ConsentsNeeded { missing } = &error else { panic!("{error}") };
+    let DriverError::ConsentsNeeded { missing } = &error else { panic!("{}", full_text(&error)) };
     let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids[..3], ["id-of-fake0", "id-of-fake2", "id-of-fake3"], "drives that are asked for");
     assert!(ids[3].starts_with("mdadm.arraylab_other-"), "{ids:?}");
     assert_eq!(ids[4..], ["id-of-fake9"], "a member that loses its superblock with the array");
-    let text = error.to_string();
+    let text = full_text(&error);
     assert!(ids.iter().all(|id| text.contains(&format!("--overwrite-data {id}"))), "{text}");
     bench.consents.extend(ids.into_iter().map(str::to_owned));
     assert!(matches!(bench.open().0.set(&settings(0, 4)), Ok(SetOutcome::Made { .. })));
@@ -487,7 +500,7 @@ fn mdadm_needs_the_consent_for_each_member() {
     let (mut driver, _) = bench.open();
     for disks in [6, 4] {
         let error = driver.set(&settings(5, disks)).expect_err("no consent");
-        assert!(error.to_string().contains("id-of-fake5"), "{error}");
+        assert!(full_text(&error).contains("id-of-fake5"), "{error}");
     }
     assert!(
         !bench.file("log").contains("--stop") && !bench.file("log").contains("--zero"),
@@ -506,7 +519,7 @@ fn lvm_keeps_what_lacks_the_tag() {
     let mut state = bench.state();
     state["disks"][0]["tag"] = json!("backup");
     bench.write("state.json", &state.to_string());
-    let error = driver.set(&settings(0, 2)).expect_err("no tag").to_string();
+    let error = full_text(&driver.set(&settings(0, 2)).expect_err("no tag"));
     assert!(error.contains("lacks the tag"), "{error}");
     assert!(!bench.file("log").contains("lvremove"));
 }
@@ -519,7 +532,7 @@ fn a_setting_that_the_array_changed_by_itself_is_an_error() {
     let (mut driver, _) = bench.open();
     let mut wanted = settings(5, 4);
     wanted.insert("write_cache".into(), json!("on"));
-    let error = driver.set(&wanted).expect_err("no battery").to_string();
+    let error = full_text(&driver.set(&wanted).expect_err("no battery"));
     assert!(error.contains("the write cache off where on was asked for"), "{error}");
 }
 
@@ -546,7 +559,7 @@ fn wrong_options_are_told() {
         ("exec:x,\u{1b}=1", "control character"),
     ] {
         let bench = FakeTools { spec: spec.to_owned(), ..FakeTools::new("lvm") };
-        let error = bench.try_open().err().unwrap_or_else(|| panic!("{spec} was taken")).to_string();
+        let error = full_text(&bench.try_open().err().unwrap_or_else(|| panic!("{spec} was taken")));
         assert!(error.contains(says) && error.contains("\nhint: "), "{spec}: {error}");
     }
 }

@@ -1,5 +1,7 @@
 //! Evidence errors.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +15,7 @@ pub enum EvidenceError {
     #[error(transparent)]
     Report(#[from] report::ReportError),
     /// A file cannot be read or written.
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}", .path.display())]
     Io {
         /// `read` or `write`.
         action: &'static str,
@@ -23,9 +25,7 @@ pub enum EvidenceError {
         source: io::Error,
     },
     /// A member is larger than any bundle may have.
-    #[error(
-        "{member} has {size}, and a member of a bundle at most {limit}\nhint: bundle a run of fewer cases"
-    )]
+    #[error("{member} has {size}, and a member of a bundle at most {limit}")]
     TooLarge {
         /// Its name.
         member: String,
@@ -35,13 +35,23 @@ pub enum EvidenceError {
         limit: String,
     },
     /// The file is no bundle.
-    #[error("{} is no bundle: {because}\nhint: name a file that `arraylab bundle RUN` wrote", .path.display())]
+    #[error("{} is no bundle: {because}", .path.display())]
     NoBundle {
         /// The file.
         path: PathBuf,
         /// The reason.
         because: String,
     },
+}
+
+impl Diagnostic for EvidenceError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            EvidenceError::TooLarge { .. } => Some("bundle a run of fewer cases".into()),
+            EvidenceError::NoBundle { .. } => Some("name a file that `arraylab bundle RUN` wrote".into()),
+            EvidenceError::Store(_) | EvidenceError::Report(_) | EvidenceError::Io { .. } => None,
+        }
+    }
 }
 
 pub(crate) fn io_error(action: &'static str, path: &Path, source: io::Error) -> EvidenceError {

@@ -23,5 +23,5 @@ pub use difference::{BundleDifference, DifferenceKind};
 pub use error::EvidenceError;
 pub use limits::{LIST_BYTES_LIMIT, MEMBER_BYTES_LIMIT, MEMBERS_LIMIT, TEXT_BYTES_LIMIT, TOTAL_BYTES_LIMIT};
 pub use members::{BUNDLE_VERSION, Contents, Member};
-pub use redact::redacted_copy;
+pub use redact::{redacted_copies, redacted_copy};
 pub use verify::{Verification, verify};

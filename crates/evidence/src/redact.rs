@@ -33,28 +33,21 @@ const COMMON: [&str; 12] = [
 /// A copy of a run without names of devices, hosts and people, in a new directory. The same name has the same pseudonym
 /// everywhere in the copy: `host-1`, `serial-2`.
 pub fn redacted_copy(run: &RunReader, directory: &Path) -> Result<RunReader, EvidenceError> {
-    let mut manifest = serde_json::to_value(run.manifest())
-        .map_err(|source| io_error("read", run.directory(), source.into()))?;
-    let mut redactor = Redactor::new(&manifest);
-    for event in run.events()? {
-        if let Some(data) = &event.data {
-            redactor.learn(data, "");
-        }
-    }
-    redactor.compile();
-    // The source of a shipped plan or array is no path of anybody.
-    for name in ["plan", "array"] {
-        let source = manifest[name]["source"].as_str().unwrap_or_default().to_owned();
-        let is_shipped =
-            ["plans/", "arrays/"].iter().any(|folder| source.starts_with(folder)) && is_shipped(&source);
-        if !is_shipped && !source.is_empty() {
-            manifest[name]["source"] = redactor.pseudonym(SecretKind::Path, &source).into();
-        }
-    }
-    redactor.walk(&mut manifest, false);
-    let manifest: Manifest =
-        serde_json::from_value(manifest).map_err(|source| io_error("write", directory, source.into()))?;
-    Ok(run.copy_rewritten(directory, &manifest, &mut |text| redactor.output(text))?)
+    let mut redactor = Redactor::of_runs([run])?;
+    redactor.copy(run, directory)
+}
+
+/// Copies of several runs as [`redacted_copy`] makes them, in numbered directories below the given one. The same name has the
+/// same pseudonym in all of them: runs on one host can be seen to be on one host.
+pub fn redacted_copies(runs: &[RunReader], directory: &Path) -> Result<Vec<RunReader>, EvidenceError> {
+    let mut redactor = Redactor::of_runs(runs)?;
+    let copy =
+        |(number, run): (usize, &RunReader)| redactor.copy(run, &directory.join((number + 1).to_string()));
+    runs.iter().enumerate().map(copy).collect()
+}
+
+fn manifest_of(run: &RunReader) -> Result<Value, EvidenceError> {
+    serde_json::to_value(run.manifest()).map_err(|source| io_error("read", run.directory(), source.into()))
 }
 
 fn is_shipped(source: &str) -> bool {
@@ -76,30 +69,65 @@ struct Redactor {
 }
 
 impl Redactor {
-    fn new(manifest: &Value) -> Redactor {
-        let mut redactor = Redactor {
+    fn new() -> Redactor {
+        Redactor {
             pseudonyms: BTreeMap::new(),
             counts: BTreeMap::new(),
             known: BTreeMap::new(),
             known_form: None,
             patterns: patterns(),
             patterns_of_outputs: patterns_of_outputs(),
-        };
+        }
+    }
+
+    /// Learns the names in runs.
+    fn of_runs<'a>(runs: impl IntoIterator<Item = &'a RunReader>) -> Result<Redactor, EvidenceError> {
+        let mut redactor = Redactor::new();
+        for run in runs {
+            redactor.learn_manifest(&manifest_of(run)?);
+            for event in run.events()? {
+                if let Some(data) = &event.data {
+                    redactor.learn(data, "");
+                }
+            }
+        }
+        redactor.compile();
+        Ok(redactor)
+    }
+
+    /// Writes a copy of a run without the names.
+    fn copy(&mut self, run: &RunReader, directory: &Path) -> Result<RunReader, EvidenceError> {
+        let mut manifest = manifest_of(run)?;
+        // The source of a shipped plan or array is no path of anybody.
+        for name in ["plan", "array"] {
+            let source = manifest[name]["source"].as_str().unwrap_or_default().to_owned();
+            let is_shipped =
+                ["plans/", "arrays/"].iter().any(|folder| source.starts_with(folder)) && is_shipped(&source);
+            if !is_shipped && !source.is_empty() {
+                manifest[name]["source"] = self.pseudonym(SecretKind::Path, &source).into();
+            }
+        }
+        self.walk(&mut manifest, false);
+        let manifest: Manifest =
+            serde_json::from_value(manifest).map_err(|source| io_error("write", directory, source.into()))?;
+        Ok(run.copy_rewritten(directory, &manifest, &mut |text| self.output(text))?)
+    }
+
+    fn learn_manifest(&mut self, manifest: &Value) {
         for part in ["host", "targets"] {
-            redactor.learn(&manifest[part], "");
+            self.learn(&manifest[part], "");
         }
         for host in manifest["hosts"].as_array().into_iter().flatten() {
-            redactor.learn_text(SecretKind::Host, host["name"].as_str().unwrap_or_default());
+            self.learn_text(SecretKind::Host, host["name"].as_str().unwrap_or_default());
             let address = host["address"].as_str().unwrap_or_default();
             let place = address.split_once("://").map_or(address, |(_, place)| place);
             if let Some((user, place)) = place.split_once('@') {
-                redactor.learn_text(SecretKind::User, user);
-                redactor.learn_text(SecretKind::Host, place.split([':', '/']).next().unwrap_or_default());
+                self.learn_text(SecretKind::User, user);
+                self.learn_text(SecretKind::Host, place.split([':', '/']).next().unwrap_or_default());
             }
-            redactor.learn(&host["facts"], "");
-            redactor.learn(&host["targets"], "");
+            self.learn(&host["facts"], "");
+            self.learn(&host["targets"], "");
         }
-        redactor
     }
 
     /// Learns the names in a value by the names of its fields.

@@ -9,6 +9,7 @@ use crate::html_text::{has_text, normalized, visible_text};
 use crate::members::{
     ARRAY, DATABASE, INVENTORY, MANIFEST, PICTURES, PLAN, PUBLISHED, REPORT_HTML, REPORT_JSON,
 };
+use diagnostic::{Problem, text_with_causes};
 use serde_json::Value;
 use std::path::Path;
 use store::RunReader;
@@ -55,7 +56,7 @@ pub fn verify(path: &Path) -> Result<Verification, EvidenceError> {
     }
     match rendered(&mut unpacked, directory) {
         Ok(()) => {}
-        Err(because) => not_checked.push(because),
+        Err(problem) => not_checked.push(text_with_causes(&problem)),
     }
     unpacked.differences.truncate(NAMED_LIMIT);
     Ok(Verification {
@@ -150,7 +151,7 @@ fn copies(unpacked: &mut Unpacked, directory: &Path) {
         None => written,
     };
     if let Err(error) = written {
-        unpacked.add(DifferenceKind::Unreadable, "the temporary directory", &error.to_string());
+        unpacked.add(DifferenceKind::Unreadable, "the temporary directory", &text_with_causes(&error));
     }
 }
 
@@ -158,7 +159,7 @@ fn parsed(unpacked: &mut Unpacked, name: &str) -> Option<Value> {
     match serde_json::from_slice(&unpacked.members.get(name)?.text) {
         Ok(value) => Some(value),
         Err(error) => {
-            unpacked.add(DifferenceKind::Unreadable, name, &error.to_string());
+            unpacked.add(DifferenceKind::Unreadable, name, &text_with_causes(&error));
             None
         }
     }
@@ -234,9 +235,10 @@ fn page(unpacked: &mut Unpacked, report: &Value) {
 }
 
 /// Both forms of the report are what this version writes of the same samples. An error says why that was not checked.
-fn rendered(unpacked: &mut Unpacked, directory: &Path) -> Result<(), String> {
+fn rendered(unpacked: &mut Unpacked, directory: &Path) -> Result<(), Problem> {
     let own = env!("CARGO_PKG_VERSION");
-    let not = |because: &str| format!("the report was not written again for comparison: {because}");
+    let not =
+        |because: &str| Problem::new(format!("the report was not written again for comparison: {because}"));
     if unpacked.contents.arraylab_version != own {
         let other: String = unpacked.contents.arraylab_version.chars().take(40).collect();
         let because = format!("the bundle is of arraylab {}, this is {own}", other.escape_debug());

@@ -1,6 +1,8 @@
 //! Redaction of generated inventories with planted names.
 
+use findings::{Bounds, Findings, compare, find, inventory_changes, kept_plan, trends};
 use load::Random;
+use report::{Compared, ComparedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 use store::{
@@ -10,6 +12,9 @@ use store::{
 
 const RUNS: u64 = 100;
 const HOSTS: usize = 9;
+const COMPARISONS: u64 = 25;
+/// Runs of a comparison.
+const COMPARED: usize = 4;
 
 /// Names that must not be in a report, and the generator of them.
 struct Planted {
@@ -148,8 +153,13 @@ fn inventory(planted: &mut Planted, host: &str) -> Value {
 }
 
 fn run(directory: &Path, planted: &mut Planted) -> RunReader {
-    let loaded = plan::load_plan("quick").expect("it ships");
     let own = planted.host();
+    run_on(directory, planted, &own)
+}
+
+/// A run by this host.
+fn run_on(directory: &Path, planted: &mut Planted, own: &str) -> RunReader {
+    let loaded = plan::load_plan("quick").expect("it ships");
     let hosts: Vec<ManifestHost> = (0..HOSTS)
         .map(|_| {
             let (name, user) = (planted.host(), planted.user());
@@ -179,7 +189,7 @@ fn run(directory: &Path, planted: &mut Planted) -> RunReader {
         command_line: ["arraylab", "run", "quick", "--target", &path, "--overwrite-data", &serial]
             .map(str::to_owned)
             .to_vec(),
-        host: inventory(planted, &own),
+        host: inventory(planted, own),
         hosts,
         ..Manifest::default()
     };
@@ -193,7 +203,7 @@ fn run(directory: &Path, planted: &mut Planted) -> RunReader {
         estimated_write_bytes: 0,
     };
     let mut run = Run::create(directory, &manifest, &[case]).expect("a run");
-    let after = inventory(planted, &own);
+    let after = inventory(planted, own);
     for answer in after["inventory"].as_array().expect("answers") {
         let event = Event {
             kind: "inventory".into(),
@@ -227,6 +237,73 @@ fn run(directory: &Path, planted: &mut Planted) -> RunReader {
     RunReader::open(directory).expect("a run")
 }
 
+/// Refuses a text with one of the names.
+fn assert_absent(seed: u64, names: &[String], formats: &[(&str, String)]) {
+    for (format, text) in formats {
+        let text = text.to_lowercase();
+        for name in names {
+            if let Some(at) = text.find(&name.to_lowercase()) {
+                let from = text[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at);
+                panic!("seed {seed}: {name} is in {format}: {}", &text[from..at + name.len()]);
+            }
+        }
+    }
+}
+
+/// Proves that of 1,000 generated inventories (25 comparisons of four runs with ten hosts each) no planted name is in any format
+/// of the report of a comparison, nor in the changes of the inventory, and that a host that several runs name has one pseudonym.
+#[test]
+fn planted_names_are_in_no_comparison() {
+    let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    for seed in 0..COMPARISONS {
+        let place = directory.path().join(seed.to_string());
+        let mut planted = Planted { random: Random::from_seed(1_000 + seed), names: Vec::new() };
+        let common = planted.host();
+        let originals: Vec<RunReader> = (0..COMPARED)
+            .map(|number| {
+                // The first and the last run are by the same host.
+                let own = if number % (COMPARED - 1) == 0 { common.clone() } else { planted.host() };
+                run_on(&place.join(format!("{own}-{number}")), &mut planted, &own)
+            })
+            .collect();
+        let copies = evidence::redacted_copies(&originals, &place.join("copies")).expect("copies");
+        let found: Vec<Findings> = copies
+            .iter()
+            .map(|run| {
+                let plan = kept_plan(run.manifest(), &run.cases().expect("cases")).expect("the plan");
+                find(run, &plan).expect("findings")
+            })
+            .collect();
+        let names: Vec<String> = (1..=copies.len()).map(|number| format!("run-{number}")).collect();
+        let runs: Vec<ComparedRun<'_>> = copies
+            .iter()
+            .zip(&found)
+            .zip(&names)
+            .map(|((run, found), name)| ComparedRun { name, manifest: run.manifest(), found })
+            .collect();
+        let changes: Vec<_> =
+            copies.windows(2).map(|pair| inventory_changes(pair[0].manifest(), pair[1].manifest())).collect();
+        let comparisons: Vec<_> =
+            found[1..].iter().map(|other| compare(&found[0], other, &Bounds::default())).collect();
+        let compared =
+            Compared { runs: &runs, comparisons: &comparisons, trends: &trends(&found), changes: &changes };
+        let report = report::comparison(&compared);
+        let formats = [
+            ("html", report.html()),
+            ("md", report.markdown().replace('\\', "")),
+            ("json", report.json().to_string()),
+            ("changes", format!("{changes:?}")),
+        ];
+        assert_absent(seed, &planted.names, &formats);
+        assert!(changes.iter().all(|changes| !changes.is_empty()) && formats[0].1.contains("serial-1"));
+        let host = |run: &RunReader| run.manifest().host["hostname"].clone();
+        let last = COMPARED - 1;
+        assert_eq!(host(&copies[0]), host(&copies[last]), "one host, one pseudonym");
+        assert_ne!(host(&copies[0]), host(&copies[1]), "two hosts, two pseudonyms");
+        std::fs::remove_dir_all(&place).expect("removed");
+    }
+}
+
 /// Proves that of 1,000 generated inventories (100 runs with nine hosts beside their own) no planted serial, WWN, host, user,
 /// address or path is in any format of the report, nor in the copy that it is written from, and that the same name has the same
 /// pseudonym each time.
@@ -254,15 +331,7 @@ fn planted_names_are_in_no_format() {
             ("manifest", manifest),
             ("database", database),
         ];
-        for (format, text) in formats {
-            let text = text.to_lowercase();
-            for name in &planted.names {
-                if let Some(at) = text.find(&name.to_lowercase()) {
-                    let from = text[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at);
-                    panic!("seed {seed}: {name} is in {format}: {}", &text[from..at + name.len()]);
-                }
-            }
-        }
+        assert_absent(seed, &planted.names, &formats);
         assert!(report.html().contains("host-1") && report.html().contains("path-1"));
         std::fs::remove_dir_all(&place).expect("removed");
     }

@@ -6,6 +6,7 @@ mod question;
 
 pub use question::{ExploreError, answer};
 
+use diagnostic::Problem;
 use metrics::{PageFile, Source};
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
@@ -61,8 +62,8 @@ impl Source for Explorer {
         "/api/simulate"
     }
 
-    fn command(&self, body: &[u8]) -> Result<Value, String> {
+    fn command(&self, body: &[u8]) -> Result<Value, Problem> {
         let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
-        answer(body).map_err(|error| error.to_string())
+        answer(body).map_err(|error| Problem::of(&error))
     }
 }

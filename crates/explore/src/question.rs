@@ -1,8 +1,10 @@
 //! Question of the page: an array with changes, a load, and how exact the answer is to be.
 
+use diagnostic::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sizing::{Configuration, Effort, LoadSource, Row, SizingError};
+use std::borrow::Cow;
 
 /// Points of the curve.
 const POINTS: usize = 8;
@@ -27,7 +29,7 @@ const REFINED: Effort = Effort { ios: 100_000, most_ios: 1_000_000, threads: 1, 
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
     /// The question is no JSON object of the fields that are known.
-    #[error("the question cannot be read: {0}")]
+    #[error("the question cannot be read")]
     Syntax(#[from] serde_json::Error),
     /// The array or the load cannot be.
     #[error(transparent)]
@@ -43,6 +45,16 @@ pub enum ExploreError {
         /// The limit.
         limit: usize,
     },
+}
+
+impl Diagnostic for ExploreError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            ExploreError::Sizing(error) => error.hint(),
+            ExploreError::Array(error) => error.hint(),
+            ExploreError::Syntax(_) | ExploreError::Changes { .. } => None,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -271,7 +283,7 @@ mod tests {
             ("{\"array\":{\"name\":\"raid-levels\",\"changes\":{\"drives.rpm\":-1}}}", "cannot be `-1`"),
             ("{\"array\":{\"groups\":[]}}", "hint"),
         ] {
-            let refused = ask(text).unwrap_err().to_string();
+            let refused = diagnostic::full_text(&ask(text).unwrap_err());
             assert!(refused.contains(expected), "{text}: {refused}");
         }
     }

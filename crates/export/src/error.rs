@@ -1,14 +1,14 @@
 //! Errors of an export.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use store::StoreError;
 
 /// Errors of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The selection has no case that the format has.
-    #[error(
-        "no case of the plan `{plan}` can be exported: {why}\nhint: `arraylab expand {plan}` lists its cases"
-    )]
+    #[error("no case of the plan `{plan}` can be exported: {why}")]
     NoCases {
         /// The plan's name.
         plan: String,
@@ -17,7 +17,7 @@ pub enum ExportError {
     },
     /// The file would have more jobs than fio takes.
     #[error(
-        "the cases of the plan `{plan}` have {jobs} jobs together, and fio takes {limit} of one file at most\nhint: `--out DIR` writes several files, `--stage NAME` chooses a stage"
+        "the cases of the plan `{plan}` have {jobs} jobs together, and fio takes {limit} of one file at most"
     )]
     TooManyJobs {
         /// The plan's name.
@@ -34,9 +34,26 @@ pub enum ExportError {
     #[error("cannot write the exported text")]
     Write(#[from] std::io::Error),
     /// The run has nothing to export.
-    #[error("the run {run} has no case that ended\nhint: `arraylab status {run}` says how far it is")]
+    #[error("the run {run} has no case that ended")]
     NoResults {
         /// The run's directory.
         run: String,
     },
+}
+
+impl Diagnostic for ExportError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            ExportError::NoCases { plan, .. } => {
+                Some(format!("`arraylab expand {plan}` lists its cases").into())
+            }
+            ExportError::TooManyJobs { .. } => {
+                Some("`--out DIR` writes several files, `--stage NAME` chooses a stage".into())
+            }
+            ExportError::NoResults { run } => {
+                Some(format!("`arraylab status {run}` says how far it is").into())
+            }
+            ExportError::Store(_) | ExportError::Write(_) => None,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::ExportError;
 use crate::fio_option_list::FioOptions;
 use crate::fio_options::{options, time_text};
+use crate::left_out::LeftOut;
 use crate::not_exported::{NotExportedList, WHOLE_CASE};
 use crate::plan_parts::{case_title, labels, list_case_parts};
 use plan::{Case, LoadTarget, NamedLoad, Plan, Preconditioning};
@@ -29,8 +30,8 @@ pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotExportedList) -> 
         match case_sections(case, list) {
             Ok(added) => sections.extend(added),
             Err(reason) => {
-                list.of_case(case, WHOLE_CASE, reason.clone());
-                why.get_or_insert(reason);
+                list.of_case(case, WHOLE_CASE, reason.0.clone());
+                why.get_or_insert(reason.0);
             }
         }
     }
@@ -53,9 +54,11 @@ pub(crate) fn job_count(case: &Case) -> u64 {
 }
 
 /// The sections of a case, its preconditioning first; why there are none where fio has no such load.
-fn case_sections(case: &Case, list: &mut NotExportedList) -> Result<Vec<Section>, String> {
+fn case_sections(case: &Case, list: &mut NotExportedList) -> Result<Vec<Section>, LeftOut> {
     if case.load.shape.replay.is_some() {
-        return Err("replay: the trace is not part of the file; fio replays one with `read_iolog`".to_owned());
+        return Err(LeftOut(
+            "replay: the trace is not part of the file; fio replays one with `read_iolog`".to_owned(),
+        ));
     }
     let title = case_title(case);
     let description = labels(case);
@@ -109,9 +112,9 @@ impl Whole<'_> {
         load: Option<&NamedLoad>,
         written: FioOptions,
         lost: &mut Vec<(String, String)>,
-    ) -> Result<Section, String> {
+    ) -> Result<Section, LeftOut> {
         if let Some((what, why)) = written.left_out {
-            return Err(format!("{what}: {why}"));
+            return Err(LeftOut(format!("{what}: {why}")));
         }
         lost.extend(written.not_exported);
         let mut options = Vec::new();

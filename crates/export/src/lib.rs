@@ -18,6 +18,7 @@ mod fio_option_list;
 mod fio_options;
 mod fio_range;
 mod fio_rates;
+mod left_out;
 mod load_settings;
 mod not_exported;
 mod open_metrics;

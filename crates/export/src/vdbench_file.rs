@@ -1,6 +1,7 @@
 //! vdbench parameter file of cases: a run definition for each, or for a case and the shares of its rate.
 
 use crate::ExportError;
+use crate::left_out::LeftOut;
 use crate::not_exported::{NotExportedList, WHOLE_CASE};
 use crate::plan_parts::{case_title, list_case_parts};
 use crate::vdbench_load::{VdbenchLoad, load_of};
@@ -73,9 +74,9 @@ pub(crate) fn body(plan: &Plan, cases: &[&Case], list: &mut NotExportedList) -> 
     for run in curves(cases) {
         if let Err(reason) = add_run(plan, &run, &mut definitions, list) {
             for case in std::iter::once(run.case).chain(run.shares.iter().copied()) {
-                list.of_case(case, WHOLE_CASE, reason.clone());
+                list.of_case(case, WHOLE_CASE, reason.0.clone());
             }
-            why.get_or_insert(reason);
+            why.get_or_insert(reason.0);
         }
     }
     if definitions.count == 0 {
@@ -114,14 +115,14 @@ fn prioritize(loads: &mut [VdbenchLoad]) {
 }
 
 /// The loads of a case, and why there are none where vdbench has no such load.
-fn case_loads(case: &Case, list: &mut NotExportedList) -> Result<Vec<VdbenchLoad>, String> {
+fn case_loads(case: &Case, list: &mut NotExportedList) -> Result<Vec<VdbenchLoad>, LeftOut> {
     let of_case: [(Option<&NamedLoad>, _); 1] = [(None, &case.settings)];
     let of_loads: Vec<(Option<&NamedLoad>, _)> =
         case.loads.iter().map(|load| (Some(load), &load.settings)).collect();
     let named = if of_loads.is_empty() { &of_case[..] } else { &of_loads[..] };
     let loads: Vec<VdbenchLoad> = named.iter().map(|(named, settings)| load_of(settings, *named)).collect();
     if let Some((what, why)) = loads.iter().find_map(|load| load.left_out.as_ref()) {
-        return Err(format!("{what}: {why}"));
+        return Err(LeftOut(format!("{what}: {why}")));
     }
     for (what, why) in loads.iter().flat_map(|load| &load.not_exported) {
         list.of_case(case, what, why.clone());
@@ -134,13 +135,13 @@ fn add_run(
     run: &CurveRun<'_>,
     definitions: &mut Definitions,
     list: &mut NotExportedList,
-) -> Result<(), String> {
+) -> Result<(), LeftOut> {
     let case = run.case;
     if case.load.shape.replay.is_some() {
-        return Err("replay: the trace is not part of the file".to_owned());
+        return Err(LeftOut("replay: the trace is not part of the file".to_owned()));
     }
     if case.find.is_some() {
-        return Err("find: vdbench does not search for a load".to_owned());
+        return Err(LeftOut("find: vdbench does not search for a load".to_owned()));
     }
     let mut loads = case_loads(case, list)?;
     list_case_parts(case, "vdbench", list);

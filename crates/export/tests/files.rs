@@ -15,7 +15,7 @@ fn exported(plan: &plan::Plan, stages: &[&str], format: PlanFormat) -> String {
                 file.text.replace(concat!("arraylab ", env!("CARGO_PKG_VERSION")), "arraylab VERSION")
             })
             .collect(),
-        Err(error) => error.to_string(),
+        Err(error) => diagnostic::full_text(&error),
     }
 }
 

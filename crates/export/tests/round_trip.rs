@@ -175,7 +175,7 @@ fn check(plan: &Plan, cases: &[Case], format: PlanFormat) -> Result<usize, Strin
     let export = match export_plan(plan, cases, format, FileLayout::FilePerStage) {
         Ok(export) => export,
         Err(export::ExportError::NoCases { .. }) => return Ok(0),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(diagnostic::full_text(&error)),
     };
     let shown: String =
         export.files.iter().map(|file| file.text.chars().take(1500).collect::<String>()).collect();

@@ -7,6 +7,7 @@ use crate::observation::{Observation, ObservedCase};
 use crate::{
     BestBlockSize, BoundedMaximum, DirectionLevel, Flattening, Kind, Maximum, MinimalLatency, Saturation,
 };
+use std::collections::HashSet;
 
 /// Settings that only change how much is outstanding and how it is issued.
 const LOAD: &[&str] = &["numjobs", "iodepth", "ioengine", "rate_iops"];
@@ -39,14 +40,10 @@ pub(crate) fn of(observation: &Observation) -> Vec<Finding> {
     found
 }
 
-fn basis(case: &ObservedCase) -> Basis {
-    Basis { stage: case.stage.clone(), case: case.name.clone(), from_s: None, to_s: None }
-}
-
 fn finding(group: &Group<'_>, more: &str, case: Option<&ObservedCase>, fact: Fact) -> Finding {
     let rests_on = match case {
-        Some(case) => vec![basis(case)],
-        None => group.cases.iter().map(|case| basis(case)).collect(),
+        Some(case) => [Basis::of(case)].into(),
+        None => group.cases.iter().map(|case| Basis::of(case)).collect(),
     };
     Finding {
         id: group.id(fact.kind(), more),
@@ -89,7 +86,7 @@ fn saturation(group: &Group<'_>, setting: &str) -> Option<Finding> {
         points: points.iter().map(|(value, case)| [*value, case.result.iops]).collect(),
     };
     Some(Finding {
-        rests_on: points.iter().map(|(_, case)| basis(case)).collect(),
+        rests_on: points.iter().map(|(_, case)| Basis::of(case)).collect(),
         ..finding(group, setting, Some(case), Fact::Saturation(fact))
     })
 }
@@ -207,15 +204,20 @@ fn blocks(group: &Group<'_>) -> Vec<Finding> {
 
 /// The cases whose limit is worth knowing: those with the largest rate of their group, and of their stage.
 pub(crate) fn maxima<'a>(observation: &'a Observation, found: &[Finding]) -> Vec<&'a ObservedCase> {
-    let maxima: Vec<&Finding> = found.iter().filter(|finding| finding.kind() == Kind::Maximum).collect();
-    let is_maximum = |case: &ObservedCase| {
-        maxima
-            .iter()
-            .any(|finding| finding.stage == case.stage && finding.case.as_deref() == Some(case.name.as_str()))
-    };
+    let maxima: HashSet<(&str, &str)> = found
+        .iter()
+        .filter(|finding| finding.kind() == Kind::Maximum)
+        .filter_map(|finding| Some((finding.stage.as_str(), finding.case.as_deref()?)))
+        .collect();
     // A case that no other of its group can be compared with is the largest of it.
-    let mut alone = by_all_but(&observation.cases, LOAD);
-    alone.retain(|group| group.cases.len() == 1);
-    let is_alone = |case: &ObservedCase| alone.iter().any(|group| std::ptr::eq(group.cases[0], case));
-    observation.cases.iter().filter(|case| is_maximum(case) || is_alone(case)).collect()
+    let alone: HashSet<*const ObservedCase> = by_all_but(&observation.cases, LOAD)
+        .into_iter()
+        .filter(|group| group.cases.len() == 1)
+        .map(|group| std::ptr::from_ref(group.cases[0]))
+        .collect();
+    let is_maximum = |case: &&ObservedCase| {
+        maxima.contains(&(case.stage.as_str(), case.name.as_str()))
+            || alone.contains(&std::ptr::from_ref(*case))
+    };
+    observation.cases.iter().filter(is_maximum).collect()
 }

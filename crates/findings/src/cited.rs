@@ -29,7 +29,7 @@ pub enum Unit {
     Bytes,
     /// Share of one: 0.06 is 6 %.
     Ratio,
-    /// How many of something.
+    /// Number of things.
     Count,
     /// Value of a setting, in the unit of the setting.
     Setting,
@@ -46,9 +46,9 @@ pub struct Number {
     pub value: Option<f64>,
     /// Unit of the value.
     pub unit: Unit,
-    /// Where the value comes from, an expression over sources.
+    /// Origin of the value, an expression over sources.
     pub from: Source,
-    /// Where `text` begins, in characters from the beginning of the whole text.
+    /// Place of `text`, in characters from the beginning of the whole text.
     pub at: usize,
 }
 
@@ -72,7 +72,7 @@ pub const fn has_no_digit(text: &str) -> bool {
     true
 }
 
-/// How many `{}` a literal has.
+/// Counts the `{}` of a literal.
 pub const fn placeholders(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut index, mut found) = (0, 0);

@@ -58,28 +58,28 @@ pub struct Claim<'a>(&'a plan::claim::Claim);
 pub struct ClaimResult {
     /// `D4`.
     pub id: String,
-    /// Who concludes it.
+    /// Author of the conclusion: the published test, or this project.
     pub origin: Origin,
     /// The conclusion.
     pub says: String,
-    /// What the run says of it.
+    /// Verdict of the run on it.
     pub verdict: Verdict,
-    /// Why, with the numbers.
+    /// Reason of the verdict, with the numbers.
     pub because: String,
     /// The findings looked at.
     pub findings: Vec<String>,
-    /// Where it is said.
+    /// Place in the publication.
     pub source: String,
-    /// Why it should be so.
+    /// Mechanism that should make it so.
     pub mechanism: String,
     /// The share by which two values may differ and count as equal.
     pub tolerance: f64,
-    /// What counts as shown, in words.
+    /// Condition that counts as shown, in words.
     pub criterion: String,
-    /// Why it is refuted, where that is known beforehand.
+    /// Reason why it is refuted, where that is known beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<Known>,
-    /// Why, with the sources of the numbers.
+    /// Reason of the verdict, with the sources of the numbers.
     #[serde(skip)]
     cited: Cited,
 }
@@ -111,7 +111,7 @@ pub fn claim(id: &str) -> Option<Claim<'static>> {
 }
 
 impl ClaimResult {
-    /// Why, with the numbers and their sources.
+    /// Returns the reason of the verdict, with the numbers and their sources.
     pub fn because_cited(&self) -> Cited {
         self.cited.clone()
     }

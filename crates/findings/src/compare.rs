@@ -121,7 +121,7 @@ pub enum Judgement {
 /// One metric of one case in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    /// What is compared.
+    /// Metric that is compared.
     pub metric: Metric,
     /// In the first run.
     pub before: f64,
@@ -133,7 +133,7 @@ pub struct MetricComparison {
     pub change_confidence_95: Option<[f64; 2]>,
     /// Probability of a difference this large by noise alone, for this test alone.
     pub p: Option<f64>,
-    /// Whether intervals were compared in pairs.
+    /// True if intervals were compared in pairs.
     pub paired: bool,
     /// The verdict, with all tests of the comparison taken into account.
     pub judgement: Judgement,
@@ -146,7 +146,7 @@ pub struct CaseComparison {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// What its metrics mean together.
+    /// Judgement of its metrics together.
     pub judgement: Judgement,
     /// I/Os outstanding in the mean, before and after (Little's law): in a closed loop that holds as many, rate and mean
     /// latency over all I/Os say the same.

@@ -16,7 +16,7 @@ use serde::Serialize;
 /// A sentence with the findings that carry it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conclusion {
-    /// How much it matters, 0 to 100; conclusions are ordered by it.
+    /// Weight in the order of conclusions, 0 to 100.
     pub weight: u32,
     /// The sentence, each number with its source.
     pub text: Cited,
@@ -28,7 +28,7 @@ pub struct Conclusion {
 const OF_A_KIND_LIMIT: usize = 4;
 
 impl Findings {
-    /// What a reader takes away, the weightiest first.
+    /// Conclusions for a reader, the weightiest first.
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let mut all = Vec::new();
         all.extend(self.highest());

@@ -35,12 +35,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
                 stage: case.stage.clone(),
                 case: Some(case.name.clone()),
                 fact: Fact::Conformance(fact),
-                rests_on: vec![Basis {
-                    stage: case.stage.clone(),
-                    case: case.name.clone(),
-                    from_s: Some(change.at_s),
-                    to_s: Some(to_s),
-                }],
+                rests_on: [Basis::span(case, change.at_s, to_s)].into(),
             });
         }
     }

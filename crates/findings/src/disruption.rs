@@ -107,12 +107,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
             stage: case.stage.clone(),
             case: Some(case.name.clone()),
             fact: Fact::Disruption(fact),
-            rests_on: vec![Basis {
-                stage: case.stage.clone(),
-                case: case.name.clone(),
-                from_s: Some(moment.at_s),
-                to_s: Some(until_s),
-            }],
+            rests_on: [Basis::span(case, moment.at_s, until_s)].into(),
         });
     }
     found

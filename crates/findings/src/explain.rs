@@ -8,11 +8,11 @@ use serde::Serialize;
 pub struct Explanation {
     /// The kind.
     pub kind: &'static str,
-    /// What it is.
+    /// Definition.
     pub what: &'static str,
-    /// How it is found.
+    /// Method by which it is found.
     pub how_found: &'static str,
-    /// What shows it on a twin within 20 seconds.
+    /// Experiment that shows it on a twin within 20 seconds.
     pub experiment: Experiment,
 }
 
@@ -25,7 +25,7 @@ pub struct Experiment {
     pub on: &'static str,
     /// The same with its mechanism switched off.
     pub off: &'static str,
-    /// What to compare, and why it differs.
+    /// Numbers to compare, and why they differ.
     pub look_for: &'static str,
 }
 

@@ -7,7 +7,6 @@ use crate::{
     steady_state, write_cliff,
 };
 use plan::Plan;
-use std::collections::BTreeMap;
 use store::{RunReader, StoreError};
 
 /// All findings of a run, in the order of the plan.
@@ -23,8 +22,8 @@ pub struct Findings {
     pub(crate) observation: Observation,
     /// The claims that the plan itself has.
     pub(crate) written_claims: Vec<plan::claim::Claim>,
-    /// Place in `all` by identifier.
-    index: BTreeMap<String, usize>,
+    /// Places in `all` in the order of the identifiers; of equals the last place first.
+    index: Vec<u32>,
     /// Places of the cases of the observation, in the order of stage and name.
     cases: Vec<u32>,
 }
@@ -35,11 +34,29 @@ pub fn find(run: &RunReader, plan: &Plan) -> Result<Findings, StoreError> {
     Ok(Findings { written_claims: plan.claims.clone(), ..found })
 }
 
+/// Lets findings that rest on the same samples share their list: a large campaign has four findings a case.
+fn share_bases(findings: &mut [Finding]) {
+    if let [first, others @ ..] = findings {
+        for other in others.iter_mut().filter(|other| other.rests_on == first.rests_on) {
+            other.rests_on = first.rests_on.clone();
+        }
+    }
+}
+
+/// Places of findings in the order of their identifiers; of equals the last comes first.
+fn in_order(findings: &[Finding]) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..findings.len() as u32).collect();
+    let id_at = |place: u32| findings[place as usize].id.as_str();
+    places.sort_unstable_by(|a, b| id_at(*a).cmp(id_at(*b)).then(b.cmp(a)));
+    places
+}
+
 impl Findings {
     /// Draws all findings from an observation.
     pub fn of(observation: Observation) -> Findings {
         let mut all = Vec::new();
         for case in &observation.cases {
+            let first = all.len();
             all.push(level::of(case));
             all.extend(found_load::of(case));
             if !observation.is_round(case) {
@@ -50,6 +67,7 @@ impl Findings {
             all.extend(conformance::of(case));
             all.extend(path_balance::of(case));
             all.extend(host_balance::of(case));
+            share_bases(&mut all[first..]);
         }
         all.extend(steady_state::rounds::of(&observation));
         all.extend(observation.whole_stages().iter().filter_map(write_cliff::of));
@@ -63,7 +81,7 @@ impl Findings {
         all.extend(penalty::effects(&observation, &cliffs));
         Findings {
             plan: observation.plan.clone(),
-            index: all.iter().enumerate().map(|(place, finding)| (finding.id.clone(), place)).collect(),
+            index: in_order(&all),
             missing: observation.missing.clone(),
             written_claims: Vec::new(),
             cases: crate::compare::places(&observation.cases)
@@ -77,7 +95,9 @@ impl Findings {
 
     /// The finding of this identifier.
     pub fn get(&self, id: &str) -> Option<&Finding> {
-        self.index.get(id).and_then(|place| self.all.get(*place))
+        let id_at = |place: &u32| self.all[*place as usize].id.as_str();
+        let found = self.index.partition_point(|place| id_at(place) < id);
+        self.index.get(found).filter(|place| id_at(place) == id).map(|place| &self.all[*place as usize])
     }
 
     /// The findings of one kind.

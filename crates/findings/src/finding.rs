@@ -2,9 +2,9 @@
 
 use crate::facts::*;
 use crate::observation::ObservedCase;
-use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// A fact drawn from samples.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,32 +16,51 @@ pub struct Finding {
     pub stage: String,
     /// The case that it is about, or in which its extreme was measured; `None` for a fact about several.
     pub case: Option<String>,
-    /// What was found.
+    /// The fact itself.
     pub fact: Fact,
     /// The samples.
-    pub rests_on: Vec<Basis>,
+    pub rests_on: Arc<[Basis]>,
 }
 
 /// Samples of a case: all that were counted, or those of a span.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {
     /// The stage.
-    pub stage: String,
+    #[serde(serialize_with = "as_text")]
+    pub stage: Arc<str>,
     /// The case.
-    pub case: String,
-    /// Where the span begins, since the start of the case's load.
+    #[serde(serialize_with = "as_text")]
+    pub case: Arc<str>,
+    /// Beginning of the span, in seconds since the start of the case's load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_s: Option<f64>,
-    /// Where it ends.
+    /// End of the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
+}
+
+fn as_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+impl Basis {
+    /// All counted samples of a case.
+    pub(crate) fn of(case: &ObservedCase) -> Basis {
+        Basis { stage: case.stage.as_str().into(), case: case.name.as_str().into(), from_s: None, to_s: None }
+    }
+
+    /// The samples of a span of a case, in seconds since the start of its load.
+    pub(crate) fn span(case: &ObservedCase, from_s: f64, to_s: f64) -> Basis {
+        Basis { from_s: Some(from_s), to_s: Some(to_s), ..Basis::of(case) }
+    }
 }
 
 /// Declares [`Fact`] and [`Kind`] from one list, so that a kind without a fact or an explanation cannot be.
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Fact by kind.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
         pub enum Fact {
             $($(#[$doc])* $variant($variant),)*
         }
@@ -72,10 +91,6 @@ macro_rules! facts {
             pub fn kind(&self) -> Kind {
                 match self { $(Fact::$variant(_) => Kind::$variant,)* }
             }
-
-            fn to_json(&self) -> serde_json::Result<Value> {
-                match self { $(Fact::$variant(fact) => serde_json::to_value(fact),)* }
-            }
         }
     };
 }
@@ -87,11 +102,11 @@ facts! {
     WriteCliff = "write-cliff",
     /// A series of writes without a cliff, or one that cannot show any.
     NoWriteCliff = "no-write-cliff",
-    /// Whether SNIA's steady state was reached.
+    /// SNIA's steady state, reached or not.
     SteadyState = "steady-state",
-    /// Whether the rounds of a stage reached SNIA's steady state.
+    /// SNIA's steady state over the rounds of a stage, reached or not.
     SteadyRounds = "steady-rounds",
-    /// Where more load stops to give more.
+    /// Load from which on more of it gives no more.
     Saturation = "saturation",
     /// The highest rate of a group of cases.
     Maximum = "maximum",
@@ -101,23 +116,23 @@ facts! {
     FoundLoad = "found-load",
     /// The lowest latency of a group of cases.
     MinimalLatency = "minimal-latency",
-    /// Which block sizes suit the target.
+    /// Block sizes that suit the target.
     BestBlockSize = "best-block-size",
     /// From which block size on bytes a second stay constant.
     Flattening = "flattening",
-    /// What bounds the rate of a case.
+    /// Bottleneck of a case: the part that bounds its rate.
     Limit = "limit",
-    /// How load divides over paths.
+    /// Division of the load over paths.
     PathBalance = "path-balance",
-    /// How load divides over hosts.
+    /// Division of the load over hosts.
     HostBalance = "host-balance",
     /// Writes as a share of reads.
     WritePenalty = "write-penalty",
-    /// What a change of one setting does.
+    /// Effect of a change of one setting.
     Effect = "effect",
-    /// What an event did to the load.
+    /// Effect of an event on the load.
     Disruption = "disruption",
-    /// What a limit allowed and what was delivered.
+    /// Rate that a limit allowed beside the rate delivered.
     Conformance = "conformance",
 }
 
@@ -130,12 +145,10 @@ impl Finding {
             stage: case.stage.clone(),
             case: Some(case.name.clone()),
             fact,
-            rests_on: vec![Basis {
-                stage: case.stage.clone(),
-                case: case.name.clone(),
-                from_s: span_s.map(|span| span.0),
-                to_s: span_s.map(|span| span.1),
-            }],
+            rests_on: [
+                span_s.map_or_else(|| Basis::of(case), |(from_s, to_s)| Basis::span(case, from_s, to_s))
+            ]
+            .into(),
         }
     }
 
@@ -146,28 +159,32 @@ impl Finding {
 
     /// Its fields, as `arraylab findings --json` prints them.
     pub fn to_json(&self) -> serde_json::Result<Map<String, Value>> {
-        let mut object = Map::new();
-        object.insert("kind".into(), self.kind().name().into());
-        object.insert("id".into(), self.id.as_str().into());
-        object.insert("stage".into(), self.stage.as_str().into());
-        if let Some(case) = &self.case {
-            object.insert("case".into(), case.as_str().into());
+        match serde_json::to_value(self)? {
+            Value::Object(fields) => Ok(fields),
+            // It serialises as a map.
+            _ => Ok(Map::new()),
         }
-        if let Value::Object(fields) = self.fact.to_json()? {
-            object.extend(fields);
-        }
-        object.insert("rests_on".into(), serde_json::to_value(&self.rests_on)?);
-        Ok(object)
     }
+}
+
+/// Fields of a finding in the order in which they are printed.
+#[derive(Serialize)]
+struct Fields<'a> {
+    kind: &'static str,
+    id: &'a str,
+    stage: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    case: Option<&'a str>,
+    #[serde(flatten)]
+    fact: &'a Fact,
+    rests_on: &'a [Basis],
 }
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let object = self.to_json().map_err(S::Error::custom)?;
-        let mut map = serializer.serialize_map(Some(object.len()))?;
-        for (name, value) in &object {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        // Straight into the serializer: an effect over all pairs of a large campaign rests on thousands of cases.
+        let Finding { id, stage, case, fact, rests_on } = self;
+        Fields { kind: self.kind().name(), id, stage, case: case.as_deref(), fact, rests_on }
+            .serialize(serializer)
     }
 }

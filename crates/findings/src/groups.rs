@@ -2,7 +2,9 @@
 
 use crate::observation::ObservedCase;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
 
 /// Labels and lengths: what does not change what is measured.
 const NO_SETTING: &[&str] =
@@ -10,16 +12,33 @@ const NO_SETTING: &[&str] =
 
 /// The settings of a case other than some, as text.
 pub(crate) fn key(settings: &Map<String, Value>, without: &[&str]) -> String {
-    let common = common(settings, without);
-    let parts: Vec<String> = common.iter().map(|(name, value)| format!("{name}={}", word(value))).collect();
-    parts.join(",")
+    joined(settings.iter().filter(|(name, _)| is_kept(name, without)))
+}
+
+/// Joins settings as `bs=4096,rw=randread`.
+fn joined<'a>(settings: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+    let mut text = String::new();
+    for (name, value) in settings {
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a string does not fail.
+        let _ = match value {
+            Value::String(value) => write!(text, "{comma}{name}={value}"),
+            value => write!(text, "{comma}{name}={value}"),
+        };
+    }
+    text
+}
+
+/// Returns true if a setting changes what is measured and is none of those to leave out.
+fn is_kept(name: &str, without: &[&str]) -> bool {
+    !NO_SETTING.contains(&name) && !without.contains(&name)
 }
 
 /// The settings of a case other than some.
 pub(crate) fn common(settings: &Map<String, Value>, without: &[&str]) -> Map<String, Value> {
     settings
         .iter()
-        .filter(|(name, _)| !NO_SETTING.contains(&name.as_str()) && !without.contains(&name.as_str()))
+        .filter(|(name, _)| is_kept(name, without))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
@@ -32,7 +51,7 @@ pub(crate) fn word(value: &Value) -> String {
 /// A group of cases of one stage.
 pub(crate) struct Group<'a> {
     pub stage: &'a str,
-    /// What they have in common, of the settings that differ in their stage: the tail of identifiers.
+    /// Settings in common, of those that differ in their stage: the tail of identifiers.
     pub name: String,
     /// Everything that they have in common.
     pub common: Map<String, Value>,
@@ -42,23 +61,21 @@ pub(crate) struct Group<'a> {
 /// Groups the cases of each stage by all settings but some; groups and cases are in the order of the plan.
 pub(crate) fn by_all_but<'a>(cases: &'a [ObservedCase], without: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    let mut places: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let mut places: HashMap<(&str, String), usize> = HashMap::new();
     let varying = varying(cases);
     for case in cases {
-        let key = (case.stage.as_str(), key(&case.settings, without));
-        match places.get(&key) {
-            Some(place) => groups[*place].cases.push(case),
-            None => {
+        // Settings that all cases of a stage have in common tell none of them apart.
+        let differing = varying.get(case.stage.as_str());
+        let name = joined(case.settings.iter().filter(|(name, _)| {
+            differing.is_some_and(|names| names.contains(name.as_str())) && is_kept(name, without)
+        }));
+        match places.entry((case.stage.as_str(), name)) {
+            Entry::Occupied(place) => groups[*place.get()].cases.push(case),
+            Entry::Vacant(place) => {
+                let name = place.key().1.clone();
+                place.insert(groups.len());
                 let common = common(&case.settings, without);
-                let differs =
-                    |name: &str| varying.get(case.stage.as_str()).is_some_and(|names| names.contains(name));
-                let parts: Vec<String> = common
-                    .iter()
-                    .filter(|(name, _)| differs(name))
-                    .map(|(name, value)| format!("{name}={}", word(value)))
-                    .collect();
-                places.insert(key, groups.len());
-                groups.push(Group { stage: &case.stage, name: parts.join(","), common, cases: vec![case] });
+                groups.push(Group { stage: &case.stage, name, common, cases: vec![case] });
             }
         }
     }
@@ -66,7 +83,7 @@ pub(crate) fn by_all_but<'a>(cases: &'a [ObservedCase], without: &[&str]) -> Vec
 }
 
 /// The settings of each stage that do not have the same value in all its cases.
-fn varying(cases: &[ObservedCase]) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(crate) fn varying(cases: &[ObservedCase]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut firsts: BTreeMap<&str, &Map<String, Value>> = BTreeMap::new();
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for case in cases {

@@ -4,7 +4,7 @@ use crate::HostBalance;
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
 
-/// How load divides over the hosts of a case, where there are two or more and any of them did an I/O.
+/// Division of the load over the hosts of a case, where there are two or more and any of them did an I/O.
 pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     let hosts = case.result.hosts.as_deref().unwrap_or_default();
     let iops: Vec<f64> = hosts.iter().map(|host| host.iops).collect();

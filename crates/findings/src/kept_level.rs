@@ -1,17 +1,17 @@
 //! Sustained level of one case by its own samples, kept at the case's end, and results of a run that rest on it.
 
-use crate::observation::{Names, ObservedCase, cases_of, limits_of_case, needs_counters, rounds};
+use crate::observation::{Names, ObservedCase, limits_of_case, needs_counters, rounds, visit_cases_of};
 use crate::sustained::{LONG_LOADS, level};
 use crate::{LimitChange, add_sustained, find, kept_plan, steady_state, write_cliff};
 use plan::{Case, Plan, PlanError};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{CaseResult, CaseStatus, Event, RunReader, StoreError, Sustained};
+use store::{CaseResult, CaseStatus, Event, RunReader, Selection, StoreError, Sustained};
 
 /// Version of the method that finds sustained levels. It goes up with every change of what [`crate::add_sustained`] finds, so
 /// that levels kept by an older one are found in the samples again.
 pub const SUSTAINED_METHOD: u32 = 1;
 
-/// What is known of a case's sustained level from the case alone.
+/// Sustained level of a case, as far as it is known from the case alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnownLevel {
     /// The level; `None` where the case has none.
@@ -20,7 +20,7 @@ pub enum KnownLevel {
     NeedsRun,
 }
 
-/// What the sustained level of a case needs of the plan.
+/// Parts of the plan that sustained levels depend on.
 #[derive(Debug, Clone, Default)]
 pub struct SustainedLevels {
     /// Stages whose cases are rounds.
@@ -32,12 +32,26 @@ pub struct SustainedLevels {
 impl SustainedLevels {
     /// Takes what is needed from a plan and the cases that it was expanded to.
     pub fn new(plan: &Plan, cases: &[Case]) -> SustainedLevels {
-        let limited = cases.iter().filter(|case| !case.events.is_empty());
-        SustainedLevels {
-            rounds: rounds(plan).map(|(stage, _)| stage.to_owned()).collect(),
-            limits: limited
-                .map(|case| ((case.stage.clone(), case.name.clone()), limits_of_case(case)))
-                .collect(),
+        let mut levels = SustainedLevels::without_limits(plan);
+        cases.iter().for_each(|case| levels.add_limits(case));
+        levels
+    }
+
+    /// Takes what is needed from the plan that a run kept.
+    fn of_kept(plan: &Plan, selection: &Selection) -> SustainedLevels {
+        let mut levels = SustainedLevels::without_limits(plan);
+        visit_cases_of(plan, selection, |case| levels.add_limits(&case));
+        levels
+    }
+
+    fn without_limits(plan: &Plan) -> SustainedLevels {
+        let rounds = rounds(plan).map(|(stage, _)| stage.to_owned()).collect();
+        SustainedLevels { rounds, limits: BTreeMap::new() }
+    }
+
+    fn add_limits(&mut self, case: &Case) {
+        if !case.events.is_empty() {
+            self.limits.insert((case.stage.clone(), case.name.clone()), limits_of_case(case));
         }
     }
 
@@ -100,7 +114,7 @@ impl SustainedLevels {
 pub struct RunResults {
     /// The results, in the order of the plan.
     pub cases: Vec<CaseResult>,
-    /// Why sustained levels that were not kept are left out.
+    /// Reason why sustained levels that were not kept are left out.
     pub left_out: Option<LevelError>,
 }
 
@@ -118,6 +132,7 @@ pub enum LevelError {
 /// Reads the results of a run with the sustained level of each case: as it was kept at the case's end, else found in its
 /// samples. Results stand without levels that cannot be found.
 pub fn results(run: &RunReader) -> Result<RunResults, StoreError> {
+    let _snapshot = run.snapshot()?;
     let mut indexed = run.indexed_results()?;
     let kept = run.kept_sustained(SUSTAINED_METHOD)?;
     let mut unknown = Vec::new();
@@ -142,7 +157,7 @@ fn add_unknown(
     unknown: &[usize],
 ) -> Result<(), LevelError> {
     let plan = kept_plan(run.manifest(), &run.cases()?)?;
-    let levels = SustainedLevels::new(&plan, &cases_of(&plan, &run.manifest().selection));
+    let levels = SustainedLevels::of_kept(&plan, &run.manifest().selection);
     let events = run.events()?;
     let mut events_of_case: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
     for event in &events {

@@ -57,8 +57,8 @@ pub use finding::{Basis, Fact, Finding, Kind};
 pub use kept_level::{KnownLevel, LevelError, RunResults, SUSTAINED_METHOD, SustainedLevels, results};
 pub use kept_plan::kept_plan;
 pub use observation::{
-    Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartUtilisation,
-    PathTraffic, UsePoint,
+    Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartResource,
+    PartUtilisation, PathTraffic, UsePoint,
 };
 pub use over_time::{BusiestSpan, LatencyColumn, LatencyOverTime, busiest, latency_over_time, utilisation};
 pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};

@@ -25,7 +25,7 @@ const OUTSTANDING_PER_PART: f64 = 2.0;
 /// A part that is busy for less than this share of the time is not what others wait for.
 const HALF: f64 = 0.5;
 
-/// What bounds a case, beside the others of its run.
+/// Finds the bottleneck of a case, beside the others of its run.
 pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding {
     let level = total(case);
     let uses = uses(case);
@@ -47,7 +47,7 @@ pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding
 /// The host's processors among the parts.
 const CPU: &str = "cpu";
 
-/// What limits, which part of it, and why.
+/// Bottleneck: its kind, which part of it, and why.
 struct Reason {
     by: &'static str,
     part: String,
@@ -271,12 +271,10 @@ fn class(part: &PartUse) -> &'static str {
 fn uses(case: &ObservedCase) -> Vec<PartUse> {
     let mut kinds: Vec<(&str, &str, Vec<f64>)> = Vec::new();
     for busy in &case.busy {
-        match kinds
-            .iter_mut()
-            .find(|(part, resource, _)| **part == *busy.part && **resource == *busy.resource)
-        {
+        let of = &busy.of;
+        match kinds.iter_mut().find(|(part, resource, _)| *part == of.part && *resource == of.resource) {
             Some((_, _, shares)) => shares.push(busy.share),
-            None => kinds.push((&busy.part, &busy.resource, vec![busy.share])),
+            None => kinds.push((&of.part, &of.resource, vec![busy.share])),
         }
     }
     let mut uses: Vec<PartUse> = kinds

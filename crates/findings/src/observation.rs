@@ -9,7 +9,7 @@ mod read;
 
 pub use counters::{PartUtilisation, UsePoint};
 pub(crate) use counters::{is_read as is_counter_read, over_time as counters_over_time};
-pub(crate) use limits::{cases_of, of_case as limits_of_case};
+pub(crate) use limits::{of_case as limits_of_case, visit_cases_of};
 pub(crate) use read::{needs_counters, rounds};
 
 use crate::FoundLoad;
@@ -41,7 +41,7 @@ pub struct Missing {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// Why there is nothing to look at.
+    /// Reason why there is no measurement.
     pub reason: String,
 }
 
@@ -60,15 +60,15 @@ pub struct ObservedCase {
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.
     pub loads: Vec<(String, Vec<Interval>)>,
-    /// How busy parts were over the counted time.
+    /// Utilisation of parts over the counted time.
     pub busy: Vec<Busy>,
     /// Bytes that paths transferred in the counted time.
     pub carried: Vec<PathTraffic>,
-    /// What happened while it ran, in order of time.
+    /// Events while it ran, in order of time.
     pub moments: Vec<Moment>,
     /// Limits that were set for it or while it ran, in order of time.
     pub limits: Vec<LimitChange>,
-    /// What its search found, where it is one.
+    /// Result of its search, where it is one.
     pub found_load: Option<FoundLoad>,
 }
 
@@ -103,27 +103,34 @@ pub struct Interval {
 /// Utilisation of one resource of one part, 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Busy {
-    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
-    pub part: Arc<str>,
-    /// Which one.
-    pub entity: Arc<str>,
-    /// What of it.
-    pub resource: Arc<str>,
+    /// Name of the part's resource.
+    pub of: Arc<PartResource>,
     /// The share of the counted time that it was busy.
     pub share: f64,
 }
 
+/// Name of a resource of a part.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartResource {
+    /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
+    pub part: String,
+    /// Identifier of the part among its kind.
+    pub entity: String,
+    /// Resource of the part.
+    pub resource: String,
+}
+
 /// Names of parts, each kept once for all cases: a large campaign has the same ones in every case.
 #[derive(Debug, Default)]
-pub(crate) struct Names(BTreeSet<Arc<str>>);
+pub(crate) struct Names(BTreeSet<Arc<PartResource>>);
 
 impl Names {
     /// The name as it is kept.
-    fn get(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.0.get(name) {
+    fn get(&mut self, name: PartResource) -> Arc<PartResource> {
+        if let Some(known) = self.0.get(&name) {
             return known.clone();
         }
-        let new: Arc<str> = name.into();
+        let new = Arc::new(name);
         self.0.insert(new.clone());
         new
     }
@@ -134,7 +141,7 @@ impl Names {
 pub struct PathTraffic {
     /// The kind of path.
     pub paths: String,
-    /// Which one.
+    /// Identifier of the path among its kind.
     pub entity: String,
     /// Bytes, both directions.
     pub bytes: f64,
@@ -143,16 +150,16 @@ pub struct PathTraffic {
 /// Event during a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
-    /// When, since the start of the case's load.
+    /// Time, in seconds since the start of the case's load.
     pub at_s: f64,
-    /// What, in words.
+    /// Description, in words.
     pub text: String,
 }
 
 /// A limit from a time on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitChange {
-    /// When, since the start of the case's load.
+    /// Time, in seconds since the start of the case's load.
     pub at_s: f64,
     /// The load it binds; all where `None`.
     pub load: Option<String>,
@@ -163,14 +170,14 @@ pub struct LimitChange {
 }
 
 impl ObservedCase {
-    /// Whether it was simulated, not measured on a device.
+    /// Returns true if it was simulated, not measured on a device.
     pub(crate) fn is_simulated(&self) -> bool {
         self.result.engine == SIMULATED
     }
 }
 
 impl Observation {
-    /// Whether a simulated array was measured, not a device.
+    /// Returns true if a simulated array was measured, not a device.
     pub(crate) fn is_of_twin(&self) -> bool {
         self.cases.first().is_some_and(ObservedCase::is_simulated)
     }
@@ -259,7 +266,7 @@ impl ObservedCase {
         counted(&self.intervals)
     }
 
-    /// How long it was counted.
+    /// Returns the counted time, in seconds.
     pub(crate) fn counted_s(&self) -> f64 {
         self.intervals.iter().filter(|interval| !interval.is_ramp).map(Interval::length_s).sum()
     }

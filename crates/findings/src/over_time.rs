@@ -14,7 +14,7 @@ const PERCENTILES_MILLIONTHS: [u32; 5] = [50_000, 500_000, 950_000, 990_000, 999
 /// A part that is busy for this share of an interval bounds the rate in it.
 const FULL: f64 = 0.90;
 
-/// Which part was the busiest over a span of time.
+/// Span of time with the busiest part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BusiestSpan {
     /// The kind of part, and what of it is busy.
@@ -23,7 +23,7 @@ pub struct BusiestSpan {
     pub from_s: f64,
     /// Its end.
     pub to_s: f64,
-    /// Whether it was busy all the time, as a part that bounds the rate is.
+    /// True if it was busy all the time, as a part that bounds the rate is.
     pub is_full: bool,
 }
 
@@ -77,7 +77,7 @@ fn one_of(points: &[UsePoint]) -> UsePoint {
     }
 }
 
-/// Which kind of part was the busiest, and when; neighbours with the same answer are one span.
+/// Finds the busiest kind of part over time; neighbours with the same answer are one span.
 pub fn busiest(kinds: &[PartUtilisation]) -> Vec<BusiestSpan> {
     let mut ends: Vec<f64> =
         kinds.iter().flat_map(|kind| kind.points.iter().map(|point| point.at_s)).collect();

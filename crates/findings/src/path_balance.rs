@@ -7,7 +7,7 @@ use crate::observation::ObservedCase;
 /// A device that carried less than this share of what the busiest one did says nothing about balance.
 const IDLE: f64 = 0.1;
 
-/// How load divides over the paths of a case, where there are two or more of a kind: the links of a twin or the ports of
+/// Division of the load over the paths of a case, where there are two or more of a kind: the links of a twin or the ports of
 /// the host and, of all devices with several paths, the one whose load divides least evenly.
 pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let mut kinds: Vec<(&str, Vec<f64>)> = Vec::new();

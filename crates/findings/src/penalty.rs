@@ -1,12 +1,14 @@
 //! Penalties and effects: pairs of cases that differ in one thing.
 
 use crate::finding::{Basis, Fact, Finding};
-use crate::groups::{by_all_but, word};
+use crate::groups::{by_all_but, varying, word};
 use crate::level::total;
 use crate::observation::{Interval, Observation, ObservedCase};
 use crate::statistics::{Estimate, mean, t_quantile};
 use crate::{Effect, WriteCliff, WritePenalty};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Settings whose effect is worth a finding of its own; what changes the load itself is under saturation and bounds.
 const FACTORS: &[&str] = &[
@@ -30,10 +32,6 @@ const PAIRS_FOR_SPREAD: usize = 3;
 
 fn rates(case: &ObservedCase) -> Option<Estimate> {
     Estimate::of(&case.counted().iter().map(Interval::iops).collect::<Vec<_>>())
-}
-
-fn basis(case: &ObservedCase) -> Basis {
-    Basis { stage: case.stage.clone(), case: case.name.clone(), from_s: None, to_s: None }
 }
 
 /// Writes as a share of reads, for each set with a RAID level.
@@ -68,7 +66,7 @@ pub(crate) fn penalties(observation: &Observation) -> Vec<Finding> {
             stage: group.stage.to_owned(),
             case: None,
             fact: Fact::WritePenalty(fact),
-            rests_on: vec![basis(reads), basis(writes)],
+            rests_on: [Basis::of(reads), Basis::of(writes)].into(),
         });
     }
     found
@@ -89,39 +87,68 @@ fn rule_of_thumb(raid: u64) -> Option<f64> {
 /// A pair of cases that differ in one setting.
 type Pair<'a> = (&'a ObservedCase, &'a ObservedCase);
 
+/// Write cliffs by stage and case.
+type Cliffs<'a> = HashMap<(&'a str, &'a str), &'a WriteCliff>;
+
 /// The effect of each factor in each stage: its first value against each other.
 pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Finding> {
+    let cliffs: Cliffs<'_> = cliffs
+        .iter()
+        .rev()
+        .filter_map(|finding| match &finding.fact {
+            Fact::WriteCliff(cliff) => Some(((finding.stage.as_str(), finding.case.as_deref()?), cliff)),
+            _ => None,
+        })
+        .collect();
+    let varying = varying(&observation.cases);
+    // Each case stands in a pair of nearly every step.
+    let mut bases: HashMap<*const ObservedCase, Basis> = HashMap::new();
     let mut found = Vec::new();
-    for factor in FACTORS {
+    for factor in FACTORS.iter().filter(|factor| varying.values().any(|names| names.contains(*factor))) {
         let without: &[&str] = if *factor == "rwmixread" { &["rwmixread", "rw"] } else { &[factor] };
-        let mut steps: Vec<(&str, &Value, &Value, Vec<Pair<'_>>)> = Vec::new();
+        let mut steps: Vec<FactorChange<'_>> = Vec::new();
+        let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
         let groups = by_all_but(&observation.cases, without);
         for group in groups.iter().filter(|group| group.cases.len() > 1) {
             let first = group.cases[0];
             let Some(from) = first.settings.get(*factor) else { continue };
             for case in &group.cases[1..] {
                 let Some(to) = case.settings.get(*factor).filter(|to| *to != from) else { continue };
-                let step = (group.stage, from, to);
-                match steps.iter_mut().find(|(stage, from, to, _)| (*stage, *from, *to) == step) {
-                    Some((.., pairs)) => pairs.push((first, case)),
-                    None => steps.push((group.stage, from, to, vec![(first, case)])),
-                }
+                // JSON, not words: `"4"` and 4 are two values.
+                let place =
+                    *places.entry((group.stage, from.to_string(), to.to_string())).or_insert_with(|| {
+                        steps.push(FactorChange { stage: group.stage, from, to, pairs: Vec::new() });
+                        steps.len() - 1
+                    });
+                steps[place].pairs.push((first, case));
             }
         }
-        for (stage, from, to, pairs) in steps {
+        for FactorChange { stage, from, to, pairs } in steps {
+            // The same pairs show the effect on each quantity.
+            let mut basis =
+                |case| bases.entry(std::ptr::from_ref(case)).or_insert_with(|| Basis::of(case)).clone();
+            let rests_on: Arc<[Basis]> = pairs.iter().flat_map(|(a, b)| [basis(a), basis(b)]).collect();
             for on in ["iops", "mean_latency_ns", "cliff_onset_s", "sustained_iops"] {
-                let Some(effect) = effect(factor, from, to, on, &pairs, cliffs) else { continue };
+                let Some(effect) = effect(factor, from, to, on, &pairs, &cliffs) else { continue };
                 found.push(Finding {
                     id: format!("effect/{stage}/{factor}={}..{}/{on}", word(from), word(to)),
                     stage: stage.to_owned(),
                     case: None,
                     fact: Fact::Effect(effect),
-                    rests_on: pairs.iter().flat_map(|(a, b)| [basis(a), basis(b)]).collect(),
+                    rests_on: rests_on.clone(),
                 });
             }
         }
     }
     found
+}
+
+/// Change from one value of a factor to another, with the pairs of cases that take it.
+struct FactorChange<'a> {
+    stage: &'a str,
+    from: &'a Value,
+    to: &'a Value,
+    pairs: Vec<Pair<'a>>,
 }
 
 fn effect(
@@ -130,16 +157,10 @@ fn effect(
     to: &Value,
     on: &str,
     pairs: &[Pair<'_>],
-    cliffs: &[Finding],
+    cliffs: &Cliffs<'_>,
 ) -> Option<Effect> {
     let of_cliff = |case: &ObservedCase, value: fn(&WriteCliff) -> f64| {
-        let is_its = |finding: &&Finding| {
-            finding.stage == case.stage && finding.case.as_deref() == Some(case.name.as_str())
-        };
-        cliffs.iter().find(is_its).and_then(|finding| match &finding.fact {
-            Fact::WriteCliff(cliff) => Some(value(cliff)),
-            _ => None,
-        })
+        cliffs.get(&(case.stage.as_str(), case.name.as_str())).map(|cliff| value(cliff))
     };
     let value = |case: &ObservedCase| match on {
         "iops" => Some(case.result.iops),

@@ -26,7 +26,7 @@ pub struct RequirementRow {
     pub stage: String,
     /// The case.
     pub case: String,
-    /// Which quantity the limit is about.
+    /// Quantity that the limit is about.
     pub quantity: &'static str,
     /// The least that is allowed, where the limit is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,11 +34,11 @@ pub struct RequirementRow {
     /// The most that is allowed, where the limit is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// What was measured.
+    /// Measured figure.
     pub measured: Option<f64>,
-    /// Whether it keeps the limit.
+    /// Verdict on the limit.
     pub verdict: RequirementVerdict,
-    /// Why it is not shown.
+    /// Reason why it is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }

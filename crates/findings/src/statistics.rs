@@ -64,7 +64,7 @@ pub fn autocorrelation(values: &[f64]) -> f64 {
     values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / all
 }
 
-/// How many independent values a series is worth: n·(1 − r) ÷ (1 + r) for first-order autocorrelation r (the variance
+/// Number of independent values that a series is worth: n·(1 − r) ÷ (1 + r) for first-order autocorrelation r (the variance
 /// of a mean of an AR(1) series). Only a correlation that is beyond chance (two standard errors, 2 ÷ √n) counts, and
 /// only a positive one: intervals that alternate do not make a mean surer than independent ones.
 pub fn effective_count(values: &[f64]) -> f64 {

@@ -15,7 +15,7 @@ pub struct Summary {
     pub answers: Vec<(&'static str, Conclusion)>,
 }
 
-/// What a reader of a report asks first.
+/// Questions that a reader of a report asks first.
 pub const QUESTIONS: [&str; 3] = ["What it sustains", "When it falls", "What limits it"];
 
 /// Of the kinds of limit so many are named.
@@ -96,7 +96,7 @@ impl Findings {
         })
     }
 
-    /// Whether falls are what few cases do, of those that write long enough.
+    /// Returns true if falls are what few cases do, of those that write long enough.
     pub(crate) fn are_rare(&self, cliffs: &[(&Finding, &WriteCliff)]) -> bool {
         !cliffs.is_empty() && self.steadfast(cliffs).len() + cliffs.len() >= RARE * cliffs.len()
     }
@@ -178,7 +178,7 @@ impl Findings {
         best.into_iter().map(|one| one.1).collect()
     }
 
-    /// What lasted over the measured time: the most I/Os at random, and the most bytes. Where writes fall, that is the
+    /// Level that lasted over the measured time: the most I/Os at random, and the most bytes. Where writes fall, that is the
     /// level after the last fall.
     fn sustained_fall(&self) -> Option<Conclusion> {
         let cliffs = self.all_cliffs();
@@ -297,7 +297,7 @@ impl Findings {
         Some(answer(text, &rests_on))
     }
 
-    /// What is to be said where writes did not fall: for how long they were watched, or why a fall could not be told.
+    /// Answer where writes did not fall: for how long they were watched, or why a fall could not be told.
     fn never_fell<'a>(&'a self, rests_on: &mut Vec<&'a Finding>) -> Option<Cited> {
         let none = || {
             self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
@@ -339,7 +339,7 @@ impl Findings {
         (cliffs.len() >= MANY_FALLS).then(sentence)
     }
 
-    /// Whether a finding's case has limits set on it.
+    /// Returns true if a finding's case has limits set on it.
     pub(crate) fn is_limited(&self, finding: &Finding) -> bool {
         self.case_of(finding).is_some_and(|case| !case.limits.is_empty())
     }

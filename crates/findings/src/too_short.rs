@@ -15,7 +15,7 @@ const ARRIVALS_OFF: f64 = 5.0;
 /// Settings whose loads have rates that change while a case runs, or I/Os that are neither reads nor writes.
 const UNKNOWN: [&str; 4] = ["rate_burst_iops", "rate_ramp_from", "rate_profile", "rwmixtrim"];
 
-/// Why a limit that the result keeps is not shown by it; `None` where it is. Without digits, so that a report can repeat it.
+/// Reason why a limit that the result keeps is not shown by it; `None` where it is. Without digits, so that a report can repeat it.
 pub(crate) fn why(requirement: &Requirement, result: &CaseResult) -> Option<&'static str> {
     let (direction, measure) = requirement.quantity.name().split_once(".latency_ns.")?;
     if requirement.bound != Bound::AtMost {
@@ -35,7 +35,7 @@ pub(crate) fn why(requirement: &Requirement, result: &CaseResult) -> Option<&'st
         .then_some("I/Os still waited when the case ended, and their latencies are not in the figure")
 }
 
-/// Whether fewer I/Os ended in an open load of one rate than arrived.
+/// Returns true if fewer I/Os ended in an open load of one rate than arrived.
 fn waits_at_end(result: &CaseResult) -> bool {
     let Some(arrived) = arrivals(result) else { return false };
     let directions = [&result.read, &result.write].into_iter().flatten();

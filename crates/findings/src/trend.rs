@@ -31,9 +31,9 @@ pub struct Trend {
     pub values: Vec<Option<TrendValue>>,
     /// Half the width of the 95 % band of a single run about its level, in percent of the level; null where nothing tells.
     pub noise_percent: Option<f64>,
-    /// Where the level changes, in the order of the runs.
+    /// Changes of the level, in the order of the runs.
     pub changes: Vec<TrendChange>,
-    /// Whether more is better.
+    /// True if more is better.
     pub more_is_better: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct TrendValue {
     pub at: Option<String>,
     /// Mean of the runs between two changes.
     pub level: f64,
-    /// Where a run of this level lies with 95 % confidence; null where nothing tells.
+    /// Interval in which a run of this level lies with 95 % confidence; null where nothing tells.
     pub band: Option<[f64; 2]>,
 }
 
@@ -64,7 +64,7 @@ pub struct TrendChange {
     pub change_percent: f64,
     /// Probability of a step this large by noise alone, at this place.
     pub p: f64,
-    /// Whether it is for the better.
+    /// True if it is for the better.
     pub is_better: bool,
 }
 
@@ -219,7 +219,7 @@ fn values_of(samples: &[Sample]) -> Vec<f64> {
 /// Most changes that are sought in a series.
 const CHANGES_LIMIT: usize = 6;
 
-/// Where the level changes: the number of changes and their places that noise alone explains the least; none where it may explain
+/// Change points: the number of changes and their places that noise alone explains the least; none where it may explain
 /// them all.
 fn change_points(samples: &[Sample], family: usize) -> Vec<usize> {
     let values = values_of(samples);

@@ -13,7 +13,7 @@ const OF_A_KIND: [&str; 3] = ["raid", "layout", "volume"];
 /// Settings that a scenario stands for.
 const OF_A_SCENARIO: [&str; 2] = ["write_cache", "coverage"];
 
-/// What is said of every load, so that it need not be said again.
+/// Settings that every load has, left unsaid.
 const OF_A_LOAD: [&str; 8] =
     ["rw", "bs", "bssplit", "rwmixread", "numjobs", "iodepth", "runtime", "ramp_time"];
 
@@ -162,7 +162,7 @@ impl<'a> CaseWords<'a> {
     }
 }
 
-/// What is busy, as the beginning of a sentence with its verb: `the processors of 2 controllers are`. How many there are comes
+/// Subject and verb for what is busy: `the processors of 2 controllers are`. How many there are comes
 /// from `parts`.
 pub(crate) fn busy(part: &PartUse, parts: Quantity) -> Cited {
     let kind = match part.part.as_str() {
@@ -187,16 +187,16 @@ pub(crate) fn busy(part: &PartUse, parts: Quantity) -> Cited {
     cited!("the {}{} of {} {}", Cited::words(resource.noun), plural, whose, verb)
 }
 
-/// What of a part is busy.
+/// Words for a resource of a part.
 struct Resource {
     noun: String,
-    /// What makes it several.
+    /// Ending of the plural.
     plural: &'static str,
     /// It is several things in one part already.
     is_plural: bool,
 }
 
-/// What of a part is busy, where that is not the part as a whole.
+/// Returns the busy resource of a part, where that is not the part as a whole.
 fn resource(part: &PartUse) -> Option<Resource> {
     let one = |noun: &str, plural| Some(Resource { noun: noun.to_owned(), plural, is_plural: false });
     match part.resource.as_str() {
@@ -213,7 +213,7 @@ fn resource(part: &PartUse) -> Option<Resource> {
     }
 }
 
-/// Which way, where a part has two.
+/// Direction of the resource, where a part has two.
 pub(crate) fn way(part: &PartUse) -> &'static str {
     match part.resource.as_str() {
         "to_host" => ", on the way to the host",

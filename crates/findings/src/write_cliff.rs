@@ -46,7 +46,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     })
 }
 
-/// Whether some of several loads are not there from beginning to end.
+/// Returns true if some of several loads are not there from beginning to end.
 fn come_and_go(loads: &[(String, Vec<Interval>)]) -> bool {
     let span = |series: &[Interval]| Some((series.first()?.start_s, series.last()?.end_s));
     let mut spans = loads.iter().map(|(_, series)| span(series));

@@ -20,7 +20,7 @@ fn sentences(findings: &Findings) -> Vec<String> {
     all
 }
 
-/// Where a sentence speaks of one as of many: `1 cases`. Words that end in s and are none of many: `1 s`, `1 ms`, `1 is`.
+/// Finds a sentence that speaks of one as of many: `1 cases`. Words that end in s and are none of many: `1 s`, `1 ms`, `1 is`.
 fn one_as_many(text: &str) -> Option<String> {
     const NOT_MANY: [&str; 7] = ["s", "ms", "µs", "is", "was", "has", "as"];
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -6,7 +6,7 @@ use findings::{Fact, Findings, WriteCliff};
 use load::Random;
 use synthetic::{Run, Series, normal};
 
-/// What a series is made of.
+/// Shape of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Step,

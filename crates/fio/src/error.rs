@@ -1,5 +1,6 @@
 //! Errors of running fio.
 
+use diagnostic::Diagnostic;
 use std::path::PathBuf;
 
 use crate::{FioOutcome, Version};
@@ -61,7 +62,7 @@ pub enum FioError {
         partial: Option<Box<FioOutcome>>,
     },
     /// A file or a process could not be handled.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}", path.display())]
     Io {
         /// Action that failed, such as "cannot write".
         doing: &'static str,
@@ -71,6 +72,8 @@ pub enum FioError {
         source: std::io::Error,
     },
 }
+
+impl Diagnostic for FioError {}
 
 impl FioError {
     /// Makes an [`FioError::Io`] with its context, for `map_err`.

@@ -4,6 +4,8 @@
 //! section whose name begins with "global", in any case, sets options for the jobs after it; `include FILE` stands for
 //! the lines of a file, which may hold no sections.
 
+use diagnostic::Problem;
+
 /// The longest job file, with all that it includes.
 const LENGTH_LIMIT_BYTES: usize = 4 << 20;
 /// The most jobs in a file.
@@ -146,7 +148,7 @@ impl Reader<'_> {
                 }
                 let name = heading.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty());
                 let name = name.ok_or_else(|| wrong(line, format!("{content:?} is no section: [name]")))?;
-                self.begin(name, line).map_err(|reason| wrong(line, reason))?;
+                self.begin(name, line).map_err(|reason| wrong(line, reason.to_string()))?;
             } else if let Some(name) =
                 content.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t']))
             {
@@ -169,19 +171,19 @@ impl Reader<'_> {
                     return Err(wrong(line, format!("{content:?} is no option: name=value")));
                 }
                 let option = JobOption { name: name.to_owned(), value, file: file.map(str::to_owned), line };
-                self.add(option).map_err(|reason| wrong(line, reason))?;
+                self.add(option).map_err(|reason| wrong(line, reason.to_string()))?;
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, name: &str, line: usize) -> Result<(), String> {
+    fn begin(&mut self, name: &str, line: usize) -> Result<(), Problem> {
         if name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("global")) {
             self.section = Section::Global;
             return Ok(());
         }
         if self.jobs.len() == JOB_LIMIT {
-            return Err(format!("more than {JOB_LIMIT} jobs"));
+            return Err(format!("more than {JOB_LIMIT} jobs").into());
         }
         self.section = Section::Job;
         self.count(self.global.len())?;
@@ -189,20 +191,25 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn add(&mut self, option: JobOption) -> Result<(), String> {
+    fn add(&mut self, option: JobOption) -> Result<(), Problem> {
         self.count(1)?;
         match (self.section, self.jobs.last_mut()) {
             (Section::Global, _) => self.global.push(option),
             (Section::Job, Some(job)) => job.options.push(option),
-            _ => return Err(format!("the option `{}` stands before the first [section]", option.name)),
+            _ => {
+                return Err(Problem::new(format!(
+                    "the option `{}` stands before the first [section]",
+                    option.name
+                )));
+            }
         }
         Ok(())
     }
 
-    fn count(&mut self, options: usize) -> Result<(), String> {
+    fn count(&mut self, options: usize) -> Result<(), Problem> {
         self.option_count += options;
         if self.option_count > OPTION_LIMIT {
-            Err(format!("more than {OPTION_LIMIT} options in all jobs"))
+            Err(format!("more than {OPTION_LIMIT} options in all jobs").into())
         } else {
             Ok(())
         }

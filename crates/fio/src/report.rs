@@ -170,7 +170,7 @@ pub enum ReportError {
         text: Vec<String>,
     },
     /// The JSON is none, or has other types than fio's.
-    #[error("fio's output, from line {first_line} on: {source}")]
+    #[error("fio's output, from line {first_line} on")]
     Malformed {
         /// Line at which the object starts, from 1; positions of `source` count from there.
         first_line: usize,
@@ -178,6 +178,8 @@ pub enum ReportError {
         source: serde_json::Error,
     },
 }
+
+impl diagnostic::Diagnostic for ReportError {}
 
 impl ReportError {
     /// Returns the text that fio printed instead of a report.

@@ -1,5 +1,6 @@
 //! Running fio on a case.
 
+use diagnostic::text_with_causes;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -304,7 +305,7 @@ fn read_logs(
             }
             Ok(content) => Some((path, content)),
             Err(error) => {
-                warnings.push(error.to_string());
+                warnings.push(text_with_causes(&error));
                 None
             }
         }
@@ -362,7 +363,7 @@ fn failure(
         (Some(0), Err(error @ (ReportError::NoJson { .. } | ReportError::Truncated { .. }))) => {
             Some(format!("{error}; is the file system that holds the run full?"))
         }
-        (Some(0), Err(error)) => Some(error.to_string()),
+        (Some(0), Err(error)) => Some(text_with_causes(error)),
         (code, _) if message.is_empty() => {
             Some(format!("it ended with status {} and said nothing", code.unwrap_or(-1)))
         }

@@ -2,6 +2,7 @@
 //! silence is one that the user believes to be fitted to.
 
 use csv::StringRecord;
+use diagnostic::Problem;
 
 use crate::FitError;
 
@@ -42,7 +43,8 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 pub(crate) fn check(file: &str, headers: &StringRecord) -> Result<(), FitError> {
     for (index, header) in headers.iter().enumerate() {
         let refused = |what: &str, hint: String| {
-            FitError::Rows(format!("`{file}`, line 1, column {}: `{header}` {what}\nhint: {hint}", index + 1))
+            let column = format!("`{file}`, line 1, column {}: `{header}` {what}", index + 1);
+            FitError::Column(Problem::new(column).with_hint(hint))
         };
         if headers.iter().take(index).any(|before| before == header) {
             return Err(refused("is there twice", "leave one of the two out".to_owned()));
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     fn refusal(headers: &[&str]) -> String {
-        check("mine.csv", &StringRecord::from(headers.to_vec())).unwrap_err().to_string()
+        diagnostic::full_text(&check("mine.csv", &StringRecord::from(headers.to_vec())).unwrap_err())
     }
 
     /// Proves that a column which a fit would pass over in silence is refused by line and column, with what was meant.

@@ -1,5 +1,8 @@
 //! Fit errors.
 
+use diagnostic::{Diagnostic, Problem};
+use std::borrow::Cow;
+
 /// Errors of a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
@@ -7,7 +10,7 @@ pub enum FitError {
     #[error(transparent)]
     Plan(#[from] plan::PlanError),
     /// The rows are no CSV.
-    #[error("`{file}` is not CSV: {source}")]
+    #[error("`{file}` is not CSV")]
     Csv {
         /// The file.
         file: String,
@@ -17,6 +20,9 @@ pub enum FitError {
     /// The rows cannot be used.
     #[error("{0}")]
     Rows(String),
+    /// The rows have a wrong column.
+    #[error(transparent)]
+    Column(Problem),
     /// No such parameter, or one that cannot be fitted.
     #[error("{0}")]
     Parameter(String),
@@ -41,4 +47,14 @@ pub enum FitError {
         /// Its last part.
         key: String,
     },
+}
+
+impl Diagnostic for FitError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            FitError::Plan(error) => error.hint(),
+            FitError::Column(problem) => problem.hint(),
+            _ => None,
+        }
+    }
 }

@@ -217,7 +217,7 @@ mod tests {
         let rpm = &found("rpm").unwrap()[0];
         assert!(rpm.is_whole && rpm.least == 3600.0 && rpm.most == 14_400.0);
         for (text, part) in [("seek", "has no number"), ("count", "say which"), ("read_ahead", "no range")] {
-            let error = found(text).unwrap_err().to_string();
+            let error = diagnostic::full_text(&found(text).unwrap_err());
             assert!(error.contains(part), "{error}");
         }
         for text in ["a=1", "a=2..1", "a=x..y", "a=1..inf"] {
@@ -236,7 +236,8 @@ mod tests {
         assert!(read[0].is_whole);
         for (text, part) in [("threads", "has no number"), ("copy", "has no number"), ("count", "say which")]
         {
-            let error = parameters(&array, &[Asked::parse(text).unwrap()]).unwrap_err().to_string();
+            let error =
+                diagnostic::full_text(&parameters(&array, &[Asked::parse(text).unwrap()]).unwrap_err());
             assert!(error.contains(part), "{text}: {error}");
         }
         let fitted: Vec<String> =

@@ -138,7 +138,8 @@ mod tests {
         let written = "    rpm: { value: 7200,";
         let broken = loaded.text.replace(written, "    rpm:\n      { value: 7200,");
         assert_ne!(broken, loaded.text);
-        let error = rewrite(&broken, &loaded.description, &chosen, "mine.csv").unwrap_err().to_string();
+        let error =
+            diagnostic::full_text(&rewrite(&broken, &loaded.description, &chosen, "mine.csv").unwrap_err());
         assert!(error.contains("rpm: { value"), "{error}");
     }
 }

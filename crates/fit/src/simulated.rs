@@ -57,7 +57,7 @@ pub(crate) fn figures(
         }
         ControlFlow::Continue(())
     })
-    .map_err(|error| failed(error.to_string()))?;
+    .map_err(|error| failed(diagnostic::text_with_causes(&error)))?;
     let second_half = &samples[samples.len() / 2..];
     point
         .figures

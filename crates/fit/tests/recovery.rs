@@ -77,7 +77,7 @@ fn a_search_can_be_stopped() {
     .unwrap();
     assert_eq!((stopped.outcome, stopped.evaluations), (Outcome::Interrupted, 4));
     let starved = Fit { hold_out: 0.95, ..task };
-    let error = fit(&starved, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    let error = diagnostic::full_text(&fit(&starved, &mut |_| ControlFlow::Continue(())).unwrap_err());
     assert!(error.contains("hold out less"), "{error}");
 }
 
@@ -162,7 +162,8 @@ fn results_are_rows() {
         ),
         ("depth.csv", "settings.bs,settings.queue_depth,iops\n4096,8,5\n", "did you mean `iodepth`?"),
     ] {
-        let error = read_rows(&[file(name, text)], None, &Selection::default()).unwrap_err().to_string();
+        let error =
+            diagnostic::full_text(&read_rows(&[file(name, text)], None, &Selection::default()).unwrap_err());
         assert!(error.contains(part), "{name}: {error}");
     }
     std::fs::remove_dir_all(&directory).unwrap();

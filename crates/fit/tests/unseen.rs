@@ -28,7 +28,7 @@ fn unseen_rows_are_refused() {
             let plan = plan::load_plan("storpool").unwrap();
             let error =
                 read_rows(std::slice::from_ref(&file), Some(&plan), &Selection::default()).unwrap_err();
-            assert!(error.to_string().contains("never fitted to"), "{file}: {error}");
+            assert!(diagnostic::full_text(&error).contains("never fitted to"), "{file}: {error}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub enum FileError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file cannot be written.
-    #[error("cannot write {}: {source}", .path.display())]
+    #[error("cannot write {}", .path.display())]
     Write {
         /// The file.
         path: PathBuf,

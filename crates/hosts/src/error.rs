@@ -1,10 +1,13 @@
 //! Errors of hosts: always with the host's name.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
+
 /// A host that cannot be used, or no longer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// The address or the name is wrong.
-    #[error("`{text}` is no host: {problem}\nhint: {hint}")]
+    #[error("`{text}` is no host: {problem}")]
     Address {
         /// Text as given.
         text: String,
@@ -14,7 +17,7 @@ pub enum HostError {
         hint: &'static str,
     },
     /// The host could not be reached, or answered something else.
-    #[error("host `{host}`: {problem}{}", hint_line(hint))]
+    #[error("host `{host}`: {problem}")]
     Failed {
         /// The host's name.
         host: String,
@@ -25,8 +28,13 @@ pub enum HostError {
     },
 }
 
-fn hint_line(hint: &str) -> String {
-    if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") }
+impl Diagnostic for HostError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            HostError::Address { hint, .. } => Some((*hint).into()),
+            HostError::Failed { hint, .. } => Some(hint.into()),
+        }
+    }
 }
 
 impl HostError {

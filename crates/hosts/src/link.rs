@@ -8,6 +8,7 @@ use crate::frame::{read_frame, write_frame};
 use crate::protocol::{Hello, PROTOCOL, Reply, Request, decode_reply};
 use crate::ssh::{AgentCommand, last_line};
 use crate::{HostError, HostSpec};
+use diagnostic::text_with_causes;
 use std::collections::VecDeque;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -385,7 +386,12 @@ fn read_all(
                     on_event(LinkEvent::Reply(reply));
                 }
             }
-            Err(why) => return Some(format!("its agent says what nobody understands: {why}")),
+            Err(problem) => {
+                return Some(format!(
+                    "its agent says what nobody understands: {}",
+                    text_with_causes(&problem)
+                ));
+            }
         }
     }
 }

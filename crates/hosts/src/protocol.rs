@@ -13,6 +13,7 @@
 //! what results have chosen (rates, jobs, depths) and the host's own seed and share are told.
 
 use crate::sample::{WireCounter, WireLoad, WireSample};
+use diagnostic::Problem;
 use load::LoadSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -280,16 +281,20 @@ pub enum Reply {
     Ended(Box<CaseEnd>),
 }
 
-fn checked<T>(message: T, counts: &[(&str, usize, usize)]) -> Result<T, String> {
+fn checked<T>(message: T, counts: &[(&str, usize, usize)]) -> Result<T, Problem> {
     match counts.iter().find(|(_, count, limit)| count > limit) {
-        Some((what, count, limit)) => Err(format!("{count} {what} are more than {limit}")),
+        Some((what, count, limit)) => Err(format!("{count} {what} are more than {limit}").into()),
         None => Ok(message),
     }
 }
 
+fn not_json(error: serde_json::Error) -> Problem {
+    Problem::new("it is not the JSON expected").caused_by(error)
+}
+
 /// The coordinator's message, or what is wrong with it.
-pub fn decode_request(body: &[u8]) -> Result<Request, String> {
-    let request: Request = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+pub fn decode_request(body: &[u8]) -> Result<Request, Problem> {
+    let request: Request = serde_json::from_slice(body).map_err(not_json)?;
     let counts = match &request {
         Request::Open(open) => {
             vec![
@@ -317,8 +322,8 @@ pub fn decode_request(body: &[u8]) -> Result<Request, String> {
 }
 
 /// The agent's message, or what is wrong with it.
-pub fn decode_reply(body: &[u8]) -> Result<Reply, String> {
-    let reply: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+pub fn decode_reply(body: &[u8]) -> Result<Reply, Problem> {
+    let reply: Reply = serde_json::from_slice(body).map_err(not_json)?;
     let counts = match &reply {
         Reply::Opened(opened) => vec![("targets", opened.targets.len(), LIST_LIMIT)],
         Reply::Ended(end) => vec![("loads", end.loads.len(), LOADS_LIMIT)],
@@ -331,6 +336,7 @@ pub fn decode_reply(body: &[u8]) -> Result<Reply, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::text_with_causes;
     use load::{LoadShape, Pattern};
     use proptest::prelude::*;
 
@@ -379,9 +385,14 @@ mod tests {
     fn unknown_fields_and_long_lists_are_refused() {
         let mut value = serde_json::to_value(measure()).unwrap();
         value["measure"]["loads"][0]["load"]["rwmixraed"] = 70.into();
-        assert!(decode_request(value.to_string().as_bytes()).unwrap_err().contains("rwmixraed"));
+        assert!(
+            text_with_causes(&decode_request(value.to_string().as_bytes()).unwrap_err())
+                .contains("rwmixraed")
+        );
         let many = Request::Inventory { commands: vec![Vec::new(); LIST_LIMIT + 1] };
-        assert!(decode_request(&serde_json::to_vec(&many).unwrap()).unwrap_err().contains("commands"));
+        assert!(
+            decode_request(&serde_json::to_vec(&many).unwrap()).unwrap_err().to_string().contains("commands")
+        );
     }
 
     proptest! {

@@ -5,6 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use diagnostic::Problem;
 use load::{DirectionSample, Histogram, Sample};
 use serde::{Deserialize, Serialize};
 use store::{DirectionTotals, LoadOutcome, decode_histogram, encode_histogram};
@@ -94,17 +95,21 @@ fn encode(histogram: &Histogram) -> String {
     STANDARD.encode(encode_histogram(histogram))
 }
 
-fn decode(text: &str) -> Result<Histogram, String> {
-    let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
-    let histogram = decode_histogram(&bytes).map_err(|error| error.to_string())?;
+fn not_histogram(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Problem {
+    Problem::new("a histogram is not readable").caused_by(error)
+}
+
+fn decode(text: &str) -> Result<Histogram, Problem> {
+    let bytes = STANDARD.decode(text).map_err(not_histogram)?;
+    let histogram = decode_histogram(&bytes).map_err(not_histogram)?;
     if histogram.count() > IOS_LIMIT || histogram.sum_ns() > SUM_LIMIT_NS {
         return Err("a histogram counts more than any load can do".into());
     }
     Ok(histogram)
 }
 
-fn within(what: &str, value: u64, limit: u64) -> Result<u64, String> {
-    if value <= limit { Ok(value) } else { Err(format!("{what} of {value} are more than {limit}")) }
+fn within(what: &str, value: u64, limit: u64) -> Result<u64, Problem> {
+    if value <= limit { Ok(value) } else { Err(format!("{what} of {value} are more than {limit}").into()) }
 }
 
 impl WireTotals {
@@ -126,7 +131,7 @@ impl WireTotals {
         WireTotals::new(counts, &totals.latency, totals.service.as_ref())
     }
 
-    fn to_sample(&self) -> Result<DirectionSample, String> {
+    fn to_sample(&self) -> Result<DirectionSample, Problem> {
         Ok(DirectionSample {
             ios: within("I/Os", self.ios, IOS_LIMIT)?,
             bytes: within("bytes", self.bytes, BYTES_LIMIT)?,
@@ -136,7 +141,7 @@ impl WireTotals {
         })
     }
 
-    fn to_totals(&self) -> Result<DirectionTotals, String> {
+    fn to_totals(&self) -> Result<DirectionTotals, Problem> {
         let DirectionSample { ios, bytes, errors, latency, service } = self.to_sample()?;
         Ok(DirectionTotals { ios, bytes, errors, latency, service })
     }
@@ -156,9 +161,9 @@ impl WireSample {
     }
 
     /// The sample that was received, or what is wrong with it.
-    pub fn to_sample(&self) -> Result<Sample, String> {
+    pub fn to_sample(&self) -> Result<Sample, Problem> {
         if self.end_ns < self.start_ns || self.end_ns > TIME_LIMIT_NS {
-            return Err(format!("an interval from {} ns to {} ns", self.start_ns, self.end_ns));
+            return Err(format!("an interval from {} ns to {} ns", self.start_ns, self.end_ns).into());
         }
         let part = |part: &Option<WireTotals>| {
             part.as_ref().map_or(Ok(DirectionSample::default()), WireTotals::to_sample)
@@ -190,7 +195,7 @@ impl WireLoad {
     }
 
     /// The totals that were received, or what is wrong with them.
-    pub fn to_load(&self) -> Result<LoadOutcome, String> {
+    pub fn to_load(&self) -> Result<LoadOutcome, Problem> {
         let part = |part: &Option<WireTotals>| part.as_ref().map(WireTotals::to_totals).transpose();
         let time = |time: Option<u64>| time.map(|ns| within("nanoseconds", ns, TIME_LIMIT_NS)).transpose();
         Ok(LoadOutcome {

@@ -38,7 +38,7 @@ fn collect(path: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns true if a directory is build output; the crate `target` is none.
+/// Returns true if a directory is build output.
 fn is_built(path: &Path) -> bool {
-    path.ends_with("target") && !path.ends_with("crates/target")
+    path.ends_with("target")
 }

@@ -1,6 +1,6 @@
 //! Rooms: dependencies between crates as ARCHITECTURE.md draws them, and no import cycles between modules.
 
-use house::{AllowList, PieceKind, files, pieces, repository};
+use house::{PieceKind, files, pieces, repository};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -180,24 +180,15 @@ fn cycles(graph: &Graph) -> BTreeSet<Vec<String>> {
     graph.keys().map(members).filter(|cycle| cycle.len() > 1).collect()
 }
 
-/// Proves that no modules of a crate import one another in a circle, except those of a list that only shrinks.
+/// Proves that no modules of a crate import one another in a circle.
 #[test]
 fn modules_import_without_cycles() {
-    let list =
-        fs::read_to_string(repository().join("crates/house/allowed-cycles.txt")).expect("allowed-cycles.txt");
-    let allowed = AllowList::parse(&list).expect("the allow-list");
     let mut found = Vec::new();
     for name in rooms() {
-        for cycle in cycles(&imports(&format!("crates/{name}"))) {
-            let rule = cycle.join(" ");
-            if !allowed.allows(&rule, &format!("crates/{name}")) {
-                found.push(format!("{rule} | crates/{name} | "));
-            }
-        }
+        let of_crate = cycles(&imports(&format!("crates/{name}")));
+        found.extend(of_crate.iter().map(|cycle| format!("crates/{name}: {}", cycle.join(" "))));
     }
-    assert!(found.is_empty(), "import cycles that allowed-cycles.txt does not list:\n{}", found.join("\n"));
-    let unused: Vec<&str> = allowed.unused().map(|entry| entry.rule.as_str()).collect();
-    assert!(unused.is_empty(), "cycles of allowed-cycles.txt that are no more; remove them: {unused:#?}");
+    assert!(found.is_empty(), "import cycles:\n{}", found.join("\n"));
 }
 
 /// Proves that use trees, `super` and `self` resolve to modules, and that a circle is found and a chain is not one.

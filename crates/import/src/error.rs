@@ -1,12 +1,14 @@
 //! Import errors.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Errors of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// More files than are read at once.
-    #[error("{count} files are more than the {limit} that are imported at once\nhint: import them in parts")]
+    #[error("{count} files are more than the {limit} that are imported at once")]
     TooMany {
         /// Number of files given.
         count: usize,
@@ -14,7 +16,7 @@ pub enum ImportError {
         limit: usize,
     },
     /// A file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -30,16 +32,13 @@ pub enum ImportError {
         limit_bytes: u64,
     },
     /// Nothing that is known.
-    #[error(
-        "{} is no file of a kind that is imported\nhint: known are fio job files, fio's JSON output, vdbench parameter files, and vdbench's flatfile.html and totals.html",
-        path.display()
-    )]
+    #[error("{} is no file of a kind that is imported", path.display())]
     UnknownKind {
         /// The file.
         path: PathBuf,
     },
     /// A mistake at a place of a file.
-    #[error("{}:{line}:{column}: {message}{}", path.display(), hint.as_deref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    #[error("{}:{line}:{column}: {message}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -53,7 +52,7 @@ pub enum ImportError {
         hint: Option<String>,
     },
     /// fio's output could not be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     FioReport {
         /// The file.
         path: PathBuf,
@@ -61,7 +60,7 @@ pub enum ImportError {
         source: fio::ReportError,
     },
     /// A log beside fio's output could not be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     FioLog {
         /// The log.
         path: PathBuf,
@@ -69,7 +68,7 @@ pub enum ImportError {
         source: fio::LogError,
     },
     /// The plan reader refuses the plan that was made: the file has a value over a limit of plans.
-    #[error("{} asks for what no plan may: {source}", path.display())]
+    #[error("{} asks for what no plan may", path.display())]
     Plan {
         /// The file.
         path: PathBuf,
@@ -79,4 +78,23 @@ pub enum ImportError {
     /// The run directory could not be written.
     #[error(transparent)]
     Store(#[from] store::StoreError),
+}
+
+impl Diagnostic for ImportError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            ImportError::TooMany { .. } => Some("import them in parts".into()),
+            ImportError::UnknownKind { .. } => Some(
+                "known are fio job files, fio's JSON output, vdbench parameter files, and vdbench's flatfile.html and totals.html"
+                    .into(),
+            ),
+            ImportError::Invalid { hint, .. } => hint.as_deref().map(Cow::Borrowed),
+            ImportError::Plan { source, .. } => source.hint(),
+            ImportError::Io { .. }
+            | ImportError::TooLong { .. }
+            | ImportError::FioReport { .. }
+            | ImportError::FioLog { .. }
+            | ImportError::Store(_) => None,
+        }
+    }
 }

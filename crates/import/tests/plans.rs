@@ -21,7 +21,7 @@ fn samples(directory: &str) -> Vec<(String, String)> {
 }
 
 fn imported(name: &str, text: &str) -> ImportedPlan {
-    import_plan(Path::new(name), text).unwrap_or_else(|error| panic!("{error}"))
+    import_plan(Path::new(name), text).unwrap_or_else(|error| panic!("{}", diagnostic::full_text(&error)))
 }
 
 fn cases(plan: &ImportedPlan) -> Vec<Case> {
@@ -178,7 +178,8 @@ fn the_raid_test_expands_to_its_cases() {
 /// Proves that mistakes name file, line and column.
 #[test]
 fn mistakes_have_a_place() {
-    let error = |name: &str, text: &str| import_plan(Path::new(name), text).unwrap_err().to_string();
+    let error =
+        |name: &str, text: &str| diagnostic::full_text(&import_plan(Path::new(name), text).unwrap_err());
     assert!(error("a.fio", "[a]\n=4\n").starts_with("a.fio:2:1: \"=4\" is no option"));
     assert!(
         error("v.parm", "sd=a,lun=/x\nwd=w,sd=a\nrd=r,wd=w,elapsed=x\n")

@@ -17,7 +17,7 @@ fn sample(name: &str) -> PathBuf {
 fn results(paths: &[PathBuf]) -> (Vec<CaseResult>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
-    let imported = import(paths, &run).unwrap_or_else(|error| panic!("{error}"));
+    let imported = import(paths, &run).unwrap_or_else(|error| panic!("{}", diagnostic::full_text(&error)));
     assert!(imported.plans.is_empty());
     let imported = imported.run.expect("a run");
     let reader = Run::open_read_only(&imported.directory).unwrap();
@@ -25,7 +25,8 @@ fn results(paths: &[PathBuf]) -> (Vec<CaseResult>, tempfile::TempDir) {
     assert_eq!(results.len(), imported.cases);
     // The report reads the plan that the run keeps.
     let plan = &reader.manifest().plan;
-    plan::parse_plan(&plan.name, &plan.source, &plan.text).unwrap_or_else(|error| panic!("{error}"));
+    plan::parse_plan(&plan.name, &plan.source, &plan.text)
+        .unwrap_or_else(|error| panic!("{}", diagnostic::full_text(&error)));
     (results, directory)
 }
 
@@ -123,7 +124,7 @@ fn recorded_outputs_are_imported_or_refused() {
                 let directory = tempfile::tempdir().unwrap();
                 if let Err(error) = import(std::slice::from_ref(&path), &directory.path().join("run")) {
                     assert!(
-                        error.to_string().contains(path.file_name().unwrap().to_str().unwrap()),
+                        diagnostic::full_text(&error).contains(path.file_name().unwrap().to_str().unwrap()),
                         "{error}"
                     );
                 }
@@ -193,7 +194,8 @@ fn several_files_at_once() {
         .map(|case| case.stage.clone())
         .collect();
     assert_eq!(stages, ["flatfile", "flatfile", "mixed", "totals", "totals"]);
-    let error = import(&[directory.path().join("gone.fio")], directory.path()).unwrap_err().to_string();
+    let error =
+        diagnostic::full_text(&import(&[directory.path().join("gone.fio")], directory.path()).unwrap_err());
     assert!(error.contains("gone.fio"), "{error}");
 }
 

@@ -27,17 +27,17 @@ const OWN_LOAD: [&str; 12] = [
     "streams",
 ];
 
-/// What makes a declared figure comparable with no measured one: under which conditions it was reached, the vendor alone knows.
+/// Reason that makes a declared figure comparable with no measured one: under which conditions it was reached, the vendor alone knows.
 const DECLARED: &str = "declared by the vendor, not measured";
 
 /// Conditions under which a figure was reached. What is `None` is not known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
-    /// Whether a twin answered.
+    /// True if a twin answered.
     pub is_simulated: bool,
-    /// Whether the figure is what a long load sustains.
+    /// True if the figure is what a long load sustains.
     pub is_sustained: bool,
-    /// Whether addresses follow one another.
+    /// True if addresses follow one another.
     pub is_sequential: bool,
     /// Block size.
     pub bs: Option<Choice>,
@@ -128,7 +128,7 @@ impl Conditions {
     }
 }
 
-/// Whether a setting changes anything: null, false, zero and `off` do not.
+/// Returns true if a setting changes anything: null, false, zero and `off` do not.
 fn is_set(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,

@@ -27,7 +27,7 @@ pub struct Entry {
     /// Remarks of the publication that are no rows.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What the publication does not state.
+    /// Facts that the publication does not state.
     pub missing: Vec<String>,
     /// Figures.
     pub rows: Vec<Row>,
@@ -61,7 +61,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Whether the figure was measured at this value.
+    /// Returns true if the figure was measured at this value.
     pub fn has(&self, value: u64) -> bool {
         match self {
             Choice::One(one) => *one == value,

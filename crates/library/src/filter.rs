@@ -170,7 +170,7 @@ mod tests {
     /// Proves that wrong conditions are refused with the keys or an example.
     #[test]
     fn wrong_conditions_are_refused() {
-        let refused = |text: &str| Filter::parse([text]).expect_err(text).to_string();
+        let refused = |text: &str| diagnostic::full_text(&Filter::parse([text]).expect_err(text));
         assert!(refused("iodpeth=3").contains("did you mean `iodepth`?"));
         assert!(refused("colour=3").contains("keys are id, system"));
         assert!(refused("bs=big").contains("for example bs=4k"));

@@ -93,10 +93,10 @@ mod tests {
     /// Proves that an unknown identifier is refused with the nearest one, or with all.
     #[test]
     fn an_unknown_entry_is_refused_with_a_hint() {
-        let error = find("violin-6233").expect_err("unknown").to_string();
+        let error = diagnostic::full_text(&find("violin-6233").expect_err("unknown"));
         assert!(error.contains("did you mean `violin-6232`?"), "{error}");
-        let error = find("flashsystm").expect_err("unknown").to_string();
+        let error = diagnostic::full_text(&find("flashsystm").expect_err("unknown"));
         assert!(error.contains("`flashsystem-820` or `flashsystem-840` or"), "{error}");
-        assert!(find("x").expect_err("unknown").to_string().contains("hus-vm-one-server"));
+        assert!(diagnostic::full_text(&find("x").expect_err("unknown")).contains("hus-vm-one-server"));
     }
 }

@@ -4,6 +4,7 @@ use crate::cached_snapshot::CachedSnapshot;
 use crate::request::{NOT_FOUND, UNAUTHORISED, WRONG_METHOD};
 use crate::token::Token;
 use crate::{PageFile, Source};
+use diagnostic::full_text;
 use std::sync::Arc;
 
 const OK: &str = "200 OK";
@@ -88,7 +89,7 @@ impl Routes {
     pub(crate) fn command(&self, body: &[u8]) -> Answer {
         match self.source.command(body) {
             Ok(message) => Answer { status: OK, kind: JSON_TYPE, body: message.to_string().into() },
-            Err(why) => Answer::error(NOT_DONE, &why),
+            Err(problem) => Answer::error(NOT_DONE, &full_text(&problem)),
         }
     }
 

@@ -19,6 +19,7 @@ mod token;
 
 pub use connection::PENDING_CONNECTIONS_LIMIT;
 pub use connection_slots::CONNECTIONS_LIMIT;
+use diagnostic::Problem;
 pub use live::{LiveRun, RunLabels, RunProgress};
 pub use names::{Labels, counters, exposition, gauges, sums};
 pub use request::{RequestKind, decode_head};
@@ -55,7 +56,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Carries out a command of somebody who has shown the token. What it has to say, or why it was not done.
-    fn command(&self, _body: &[u8]) -> Result<serde_json::Value, String> {
-        Err("nothing can be changed here".to_owned())
+    fn command(&self, _body: &[u8]) -> Result<serde_json::Value, Problem> {
+        Err("nothing can be changed here".into())
     }
 }

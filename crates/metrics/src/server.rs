@@ -8,7 +8,9 @@ use crate::connection_slots::ConnectionSlots;
 use crate::request::TOO_MANY;
 use crate::responder::Responder;
 use crate::token::Token;
+use diagnostic::Diagnostic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
@@ -39,20 +41,27 @@ pub enum AccessScope {
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The address is not a local one.
-    #[error(
-        "{0} can be reached from other hosts, and metrics have no password\nhint: take 127.0.0.1, or add --metrics-network where that is what you want"
-    )]
+    #[error("{0} can be reached from other hosts, and metrics have no password")]
     NotLoopback(SocketAddr),
     /// The address cannot be had.
-    #[error(
-        "cannot listen on {address}: {source}\nhint: another program may have the port; port 0 takes a free one"
-    )]
+    #[error("cannot listen on {address}")]
     Listen {
         /// Address to listen on.
         address: SocketAddr,
         /// The system's answer.
         source: io::Error,
     },
+}
+
+impl Diagnostic for MetricsError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(match self {
+            MetricsError::NotLoopback(_) => {
+                "take 127.0.0.1, or add --metrics-network where that is what you want"
+            }
+            MetricsError::Listen { .. } => "another program may have the port; port 0 takes a free one",
+        }))
+    }
 }
 
 /// An address that is ours, before there is anything to say.

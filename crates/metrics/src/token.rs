@@ -1,6 +1,8 @@
 //! The token that permits changes: a file that only its owner reads.
 
+use diagnostic::Diagnostic;
 use rustix::fs::OFlags;
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -27,7 +29,7 @@ impl fmt::Debug for Token {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read or made.
-    #[error("cannot use {path} as the token's file: {source}")]
+    #[error("cannot use {path} as the token's file")]
     File {
         /// Path of the file.
         path: PathBuf,
@@ -35,15 +37,23 @@ pub enum TokenError {
         source: io::Error,
     },
     /// Another user could read or replace the file.
-    #[error(
-        "{0} holds a token, and others than its owner may read or write it\nhint: chmod 600, as the user who serves"
-    )]
+    #[error("{0} holds a token, and others than its owner may read or write it")]
     Exposed(PathBuf),
     /// The file holds no token.
-    #[error(
-        "{0} holds no token: one line of 16 to 256 printable characters without spaces\nhint: name a file that does not exist, and a token is made there"
-    )]
+    #[error("{0} holds no token: one line of 16 to 256 printable characters without spaces")]
     Unusable(PathBuf),
+}
+
+impl Diagnostic for TokenError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            TokenError::File { .. } => None,
+            TokenError::Exposed(_) => Some("chmod 600, as the user who serves".into()),
+            TokenError::Unusable(_) => {
+                Some("name a file that does not exist, and a token is made there".into())
+            }
+        }
+    }
 }
 
 impl Token {
@@ -166,7 +176,7 @@ mod tests {
             ("directory", "no token"),
             ("missing/token", "cannot use"),
         ] {
-            let error = Token::read_or_make(&at(name)).unwrap_err().to_string();
+            let error = diagnostic::full_text(&Token::read_or_make(&at(name)).unwrap_err());
             assert!(error.contains(words), "{name}: {error}");
         }
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::record;
+use diagnostic::{Problem, full_text};
 use load::Sample;
 use metrics::{
     AccessScope, LiveRun, MetricsError, MetricsListener, MetricsServer, PENDING_CONNECTIONS_LIMIT,
@@ -249,9 +250,9 @@ impl Source for Lamp {
         format!("{{\"kind\":\"lamp\",\"switched\":{}}}", self.0.load(Ordering::SeqCst))
     }
 
-    fn command(&self, body: &[u8]) -> Result<serde_json::Value, String> {
+    fn command(&self, body: &[u8]) -> Result<serde_json::Value, Problem> {
         if body != b"{}" {
-            return Err("a lamp knows only {}".to_owned());
+            return Err("a lamp knows only {}".into());
         }
         Ok(serde_json::json!({"switched": self.0.fetch_add(1, Ordering::SeqCst) + 1}))
     }
@@ -361,7 +362,7 @@ fn addresses_are_local_unless_allowed() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     let start = |address, access_scope| MetricsServer::start(address, access_scope, Arc::new(run()));
     let error = start(everywhere, AccessScope::Loopback).unwrap_err();
-    assert!(matches!(error, MetricsError::NotLoopback(_)) && error.to_string().contains("\nhint: "));
+    assert!(matches!(error, MetricsError::NotLoopback(_)) && full_text(&error).contains("\nhint: "));
     drop(start(everywhere, AccessScope::Network).unwrap());
     let server = start("[::1]:0".parse().unwrap(), AccessScope::Loopback)
         .or_else(|_| start("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback))

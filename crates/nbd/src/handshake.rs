@@ -25,7 +25,7 @@ const DISCONNECT: u16 = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The connection broke.
-    #[error("the connection to the NBD server broke: {0}")]
+    #[error("the connection to the NBD server broke")]
     Connection(#[from] io::Error),
     /// The server does not speak NBD as it should.
     #[error("the server broke the NBD protocol: {0}")]

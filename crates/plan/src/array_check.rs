@@ -12,7 +12,7 @@ pub fn parts_of<'a>(name: &str, description: &'a ArrayDescription) -> Result<&'a
         let message =
             format!("`{name}` is described by one kind of array, not by parts: there is nothing to work out");
         PlanError::new(PlanErrorKind::OutOfRange, message)
-            .hint(format!("`arraylab show array {name}` prints its values with their origins"))
+            .with_hint(format!("`arraylab show array {name}` prints its values with their origins"))
     })
 }
 
@@ -150,7 +150,8 @@ mod tests {
             ("watts: 6 ", "watts: 6W ", "watts, as"),
             ("watts: 6 ", "watts: 6, endurance: 5y ", "1DWPD/5y"),
         ] {
-            let refused = crate::parse_array("a", &PRICED.replace(right, wrong)).unwrap_err().to_string();
+            let refused =
+                diagnostic::full_text(&crate::parse_array("a", &PRICED.replace(right, wrong)).unwrap_err());
             assert!(refused.contains(expected), "{refused}");
         }
     }

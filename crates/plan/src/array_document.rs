@@ -59,5 +59,5 @@ fn refused(source: &SourceText, problem: Problem) -> PlanError {
         Some((name, text)) => SourceText::new(&name, text).excerpt(at),
         None => source.excerpt(at),
     };
-    PlanError::new(PlanErrorKind::OutOfRange, message).hint(problem.hint).at(excerpt)
+    PlanError::new(PlanErrorKind::OutOfRange, message).with_hint(problem.hint).at(excerpt)
 }

@@ -1,6 +1,8 @@
 //! Plan errors, with position and hint.
 
 use crate::source::Excerpt;
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The kinds of mistakes, for programs; the text for people is in the message.
@@ -40,8 +42,7 @@ pub enum PlanErrorKind {
 
 /// A mistake in a plan, an array or a selection: one message, where it is, and a hint.
 ///
-/// `Display` gives the whole of it, over several lines: `file:line:column: message`, the offending line with a
-/// caret, and `hint: …`.
+/// `Display` gives `file:line:column: message` and the offending line with a caret.
 #[derive(Debug)]
 pub struct PlanError {
     kind: PlanErrorKind,
@@ -61,7 +62,7 @@ impl PlanError {
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -102,10 +103,13 @@ impl fmt::Display for PlanError {
             }
             None => write!(f, "{}", self.message)?,
         }
-        if let Some(hint) = &self.hint {
-            write!(f, "\nhint: {hint}")?;
-        }
         Ok(())
+    }
+}
+
+impl Diagnostic for PlanError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        self.hint.as_deref().map(Cow::Borrowed)
     }
 }
 

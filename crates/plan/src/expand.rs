@@ -44,7 +44,9 @@ pub(crate) fn visit_every_case(plan: &Plan, visit: impl FnMut(Case)) -> Result<(
     visit_cases(plan, &Selection::default(), visit)
 }
 
-fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) -> Result<(), PlanError> {
+/// Goes through the selected cases as [`expand`] does, without keeping them and without marking preconditioning: a case with its
+/// loads takes 16 KB, and a plan may have a million.
+pub fn visit_cases(plan: &Plan, selection: &Selection, mut visit: impl FnMut(Case)) -> Result<(), PlanError> {
     let chosen = Chosen::read(plan, selection)?;
     check_count(plan, &chosen)?;
     let mut index = 0;
@@ -102,7 +104,9 @@ impl<'a> Chosen<'a> {
             let setting = setting_or_error(name)?;
             if set.iter().any(|present| present.setting.name == setting.name) {
                 let message = format!("`{name}` is set twice");
-                return Err(PlanError::new(Kind::Selection, message).hint("give --set once for each setting"));
+                return Err(
+                    PlanError::new(Kind::Selection, message).with_hint("give --set once for each setting")
+                );
             }
             set.push(Assignment { setting, value: setting.parse(text)?, place: Place::default() });
         }
@@ -143,7 +147,7 @@ fn check_count(plan: &Plan, chosen: &Chosen<'_>) -> Result<(), PlanError> {
             );
             return Err(plan
                 .error_at(Kind::OverLimit, stage.name_place, message)
-                .hint("shorten the axes of its matrix, or make several plans of it"));
+                .with_hint("shorten the axes of its matrix, or make several plans of it"));
         }
     }
     Ok(())
@@ -193,7 +197,7 @@ impl<'a> RateTable<'a> {
         let message = format!("{wrong} of `{stage}` have the settings that `{case}` is matched by");
         Err(plan
             .error_at(Kind::Contradiction, *place, message)
-            .hint("`match` and `cases` must leave exactly one case for each case that pauses"))
+            .with_hint("`match` and `cases` must leave exactly one case for each case that pauses"))
     }
 }
 
@@ -333,7 +337,7 @@ impl<'a> StageExpansion<'a> {
             Some((_, true)) => true,
             Some((before, false)) => {
                 let message = format!("`{name}` continues `{before}`, which is left out");
-                return Err(PlanError::new(Kind::Selection, message).hint(format!(
+                return Err(PlanError::new(Kind::Selection, message).with_hint(format!(
                     "the cases of the stage `{}` follow on one another; choose from its first on",
                     self.stage.name
                 )));
@@ -388,7 +392,9 @@ impl<'a> StageExpansion<'a> {
         if self.chosen.wants(settings) && !self.chosen.wants(&full) {
             let message =
                 format!("the rate of a case is a share of what `{of_case}` delivers, which is left out");
-            return Err(PlanError::new(Kind::Selection, message).hint("choose it too: rate_percent=max,…"));
+            return Err(
+                PlanError::new(Kind::Selection, message).with_hint("choose it too: rate_percent=max,…")
+            );
         }
         let process = match settings.get("rate_process").and_then(Value::as_str) {
             Some("poisson") => Some(load::ArrivalProcess::Poisson),
@@ -458,7 +464,7 @@ impl<'a> StageExpansion<'a> {
             let message = format!("the stage `{}` has a case without `{name}`", stage.name);
             self.plan
                 .error_at(Kind::MissingKey, stage.name_place, message)
-                .hint(format!("give `{name}` in the stage's settings, in its matrix, or in `defaults`"))
+                .with_hint(format!("give `{name}` in the stage's settings, in its matrix, or in `defaults`"))
         };
         let rw = resolved.get("rw").ok_or_else(|| missing("rw"))?;
         resolved.get("bs").ok_or_else(|| missing("bs"))?;
@@ -481,7 +487,7 @@ impl<'a> StageExpansion<'a> {
                         return Err(self
                             .plan
                             .error_at(Kind::Contradiction, own.place, message)
-                            .hint("use `rw: randrw` or `rw: rw`, which take any share, 0 and 100 too"));
+                            .with_hint("use `rw: randrw` or `rw: rw`, which take any share, 0 and 100 too"));
                     }
                     share.into()
                 }
@@ -562,9 +568,9 @@ impl<'a> StageExpansion<'a> {
     /// An error at a place of the plan, or without one where the value comes from `--set`.
     fn error_at_or_plain(&self, place: Place, message: String, hint: &str) -> PlanError {
         if place == Place::default() {
-            PlanError::new(Kind::Selection, message).hint("the value comes from --set")
+            PlanError::new(Kind::Selection, message).with_hint("the value comes from --set")
         } else {
-            self.plan.error_at(Kind::Contradiction, place, message).hint(hint)
+            self.plan.error_at(Kind::Contradiction, place, message).with_hint(hint)
         }
     }
 

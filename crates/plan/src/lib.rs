@@ -41,7 +41,7 @@ pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseR
 pub use check::KeptSettings;
 pub use error::{PlanError, PlanErrorKind};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
-pub use expand::{CASES_LIMIT, Selection, expand};
+pub use expand::{CASES_LIMIT, Selection, expand, visit_cases};
 pub use file_text::read_text;
 pub use language::reference;
 pub use library::{

@@ -61,7 +61,7 @@ pub fn parse_array(source_name: &str, text: &str) -> Result<twin::ArrayDescripti
 /// A description that no array can have, with the place of the key that is to blame.
 fn impossible(source: &SourceText, error: twin::DescriptionError) -> PlanError {
     let message = format!("`{}`: {}", error.path, error.problem);
-    let refused = PlanError::new(PlanErrorKind::OutOfRange, message).hint(error.hint.clone());
+    let refused = PlanError::new(PlanErrorKind::OutOfRange, message).with_hint(error.hint.clone());
     match crate::yaml::parse_source::<Outline>(source) {
         Ok(outline) => refused.at(source.excerpt(outline.place_of(&error.path))).caused_by(error),
         Err(_) => refused.caused_by(error),

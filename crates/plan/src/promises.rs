@@ -18,7 +18,7 @@ impl LoadedPlan {
         if !promises.lines().any(|line| line.starts_with(REQUIRE)) {
             let problem = format!("`{shown}` promises nothing: it has no key `require`");
             return Err(PlanError::new(PlanErrorKind::MissingKey, problem)
-                .hint("write `require:` and below it a list of limits, as in a plan: docs/plan-language.md#requirements"));
+                .with_hint("write `require:` and below it a list of limits, as in a plan: docs/plan-language.md#requirements"));
         }
         let own = without_requirements(&self.text);
         // The promises stand first, so that their lines are those of their file.

@@ -37,7 +37,7 @@ enum PathStep {
 }
 
 fn wrong(message: String, hint: &str) -> PlanError {
-    PlanError::new(PlanErrorKind::UnknownKey, message).hint(hint)
+    PlanError::new(PlanErrorKind::UnknownKey, message).with_hint(hint)
 }
 
 fn steps_of(path: &str) -> Result<Vec<PathStep>, PlanError> {
@@ -218,7 +218,8 @@ mod tests {
             ("a..b", json!(1)),
             ("fabric.prots", json!(1)),
         ] {
-            let refused = replace_value("array", &shipped.text, path, value).unwrap_err().to_string();
+            let refused =
+                diagnostic::full_text(&replace_value("array", &shipped.text, path, value).unwrap_err());
             assert!(refused.contains("hint:"), "{path}: {refused}");
         }
     }

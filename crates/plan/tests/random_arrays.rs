@@ -140,7 +140,7 @@ fn array(random: &mut Random) -> (String, ArrayDescription) {
         let text = drawn(random);
         match plan::parse_array("drawn.yaml", &text) {
             Ok(description) => return (text, description),
-            Err(error) => refused = error.to_string(),
+            Err(error) => refused = diagnostic::full_text(&error),
         }
     }
     panic!("a hundred arrays in a row are refused; the last: {refused}");

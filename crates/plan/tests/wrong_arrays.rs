@@ -305,7 +305,7 @@ fn wrong_arrays_are_refused_where_they_are_wrong() {
         match plan::parse_array("wrong.yaml", &wrong) {
             Ok(_) => faults.push(format!("accepted: {line}")),
             Err(error) => {
-                let shown = error.to_string();
+                let shown = diagnostic::full_text(&error);
                 let at = error.position().map(|(line, _)| line);
                 let has_all =
                     shown.starts_with("wrong.yaml:") && shown.contains("\nhint: ") && shown.contains(words);

@@ -8,6 +8,8 @@ use crate::diskstats::{Disks, Line, parse_line, parse_stat_file};
 use crate::path_states::PathStates;
 use crate::pressure::{Pressure, RESOURCES};
 use crate::topology::Topology;
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -33,9 +35,7 @@ impl ProbeRoots {
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// A file that every Linux has.
-    #[error(
-        "cannot read `{path}`: {source}\nhint: /proc must be mounted; the run can go on without host counters"
-    )]
+    #[error("cannot read `{path}`")]
     Read {
         /// Path that was read.
         path: PathBuf,
@@ -43,16 +43,25 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The background thread.
-    #[error("cannot start the host probe: {0}\nhint: the limit of threads may be reached (ulimit -u)")]
-    Thread(io::Error),
+    #[error("cannot start the host probe")]
+    Thread(#[source] io::Error),
     /// The interval.
-    #[error("a probe interval of {0:?} is shorter than 10 ms\nhint: iostat's own shortest is 1 s")]
+    #[error("a probe interval of {0:?} is shorter than 10 ms")]
     Interval(std::time::Duration),
     /// The receiver of the counters panicked.
-    #[error(
-        "the host probe ended early, because the receiver of its counters failed\nhint: this is a defect of arraylab"
-    )]
+    #[error("the host probe ended early, because the receiver of its counters failed")]
     Ended,
+}
+
+impl Diagnostic for ProbeError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(match self {
+            ProbeError::Read { .. } => "/proc must be mounted; the run can go on without host counters",
+            ProbeError::Thread(_) => "the limit of threads may be reached (ulimit -u)",
+            ProbeError::Interval(_) => "iostat's own shortest is 1 s",
+            ProbeError::Ended => "this is a defect of arraylab",
+        }))
+    }
 }
 
 /// Between looks at sysfs while no device comes or goes: a path may be taken out of a map and put back.

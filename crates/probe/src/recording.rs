@@ -4,7 +4,9 @@
 //! the minute under way.
 
 use crate::diskstats::{DiskStats, parse_line};
+use diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -93,7 +95,7 @@ pub struct RecordSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The counters cannot be read.
-    #[error("cannot read `{}`: {source}\nhint: /proc must be mounted", path.display())]
+    #[error("cannot read `{}`", path.display())]
     Counters {
         /// The file.
         path: PathBuf,
@@ -101,7 +103,7 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// A device does not exist.
-    #[error("there is no block device `{name}`\nhint: there are {known}")]
+    #[error("there is no block device `{name}`")]
     NoDevice {
         /// Name as it was given.
         name: String,
@@ -109,8 +111,18 @@ pub enum RecordError {
         known: String,
     },
     /// The file cannot be written.
-    #[error("cannot write the recording: {0}")]
+    #[error("cannot write the recording")]
     Write(#[from] std::io::Error),
+}
+
+impl Diagnostic for RecordError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            RecordError::Counters { .. } => Some("/proc must be mounted".into()),
+            RecordError::NoDevice { known, .. } => Some(format!("there are {known}").into()),
+            RecordError::Write(_) => None,
+        }
+    }
 }
 
 /// Records until the time is over or `is_over` says so. Lines go to `out` by the minute.
@@ -322,7 +334,7 @@ mod tests {
         assert_eq!(minute.seconds_by_iops.iter().sum::<u32>(), 1);
         assert!(!text.contains("sda"));
         settings.devices = vec!["/dev/sdz".into()];
-        let refused = record(&settings, &mut Vec::new(), &|| true).unwrap_err().to_string();
+        let refused = diagnostic::full_text(&record(&settings, &mut Vec::new(), &|| true).unwrap_err());
         assert!(refused.contains("`sdz`") || refused.contains("sdz"), "{refused}");
         assert!(refused.contains("sda"), "{refused}");
     }

@@ -1,5 +1,6 @@
 //! Sources that are asked, with real commands and real connections.
 
+use diagnostic::{Problem, full_text};
 use probe::{
     Answer, CollectorSettings, CollectorSource, CollectorSummary, CollectorThread, CommandSettings,
     DeviceSelection, HealthSettings, ProbeRoots, PrometheusSettings,
@@ -19,7 +20,7 @@ fn listen(
     source: CollectorSource,
     interval_ms: u64,
     timeout: Duration,
-) -> (CollectorThread, Receiver<Result<Answer, String>>) {
+) -> (CollectorThread, Receiver<Result<Answer, Problem>>) {
     let (notify, rx) = channel();
     let interval = Duration::from_millis(interval_ms);
     let settings = CollectorSettings { source, interval, timeout, run_start: Instant::now() };
@@ -54,6 +55,7 @@ fn shell(script: &str) -> CollectorSource {
 fn failure_of(source: CollectorSource, timeout: Duration) -> CollectorSummary {
     let (thread, rx) = listen(source, 600_000, timeout);
     let why = rx.recv_timeout(LONG).expect("an answer or a failure").expect_err("no answer");
+    let why = full_text(&why);
     let summary = thread.stop();
     assert!(why.contains(summary.last_failure.as_deref().unwrap()), "{why}, {summary:?}");
     assert_eq!((summary.answers, summary.failures), (0, 1), "{summary:?}");
@@ -103,8 +105,15 @@ fn a_hung_command_is_killed() {
 /// Proves that a stop does not wait for a hung command.
 #[test]
 fn a_stop_does_not_wait_for_a_hung_command() {
-    let (thread, _rx) = start(shell("sleep 1000"), 1000, Duration::from_secs(500));
-    thread::sleep(Duration::from_millis(100));
+    let directory = tempfile::tempdir().unwrap();
+    let started = directory.path().join("started");
+    let script = format!("touch {}; sleep 1000", started.display());
+    let (thread, _rx) = start(shell(&script), 1000, Duration::from_secs(500));
+    let deadline = Instant::now() + LONG;
+    while !started.exists() {
+        assert!(Instant::now() < deadline, "the command never started");
+        thread::sleep(Duration::from_millis(5));
+    }
     let before = Instant::now();
     thread.stop();
     assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());

@@ -1,6 +1,6 @@
 //! Arrays for Python: texts in the array language, checked, with one value replaced at a time.
 
-use crate::errors::refused;
+use crate::errors::{refused, refused_plain};
 use pyo3::prelude::*;
 
 /// Names of the arrays that ship.
@@ -34,6 +34,6 @@ pub fn array_check(name: &str, text: &str) -> PyResult<String> {
 /// The text of an array with the value at a path replaced (`groups[0].drives.count`, or its end where one place has it), checked. `value` is JSON.
 #[pyfunction]
 pub fn array_replace(name: &str, text: &str, path: &str, value: &str) -> PyResult<String> {
-    let value = serde_json::from_str(value).map_err(refused)?;
+    let value = serde_json::from_str(value).map_err(refused_plain)?;
     plan::replace_value(name, text, path, value).map_err(refused)
 }

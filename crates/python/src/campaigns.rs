@@ -2,6 +2,7 @@
 
 use crate::errors::{FAILED, REFUSED, raise, raise_text};
 use campaign::{CampaignError, EngineChoice, Progress, Request, Watcher};
+use diagnostic::Problem;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -112,7 +113,8 @@ pub fn carry_out(
         Some("ring") => Some(EngineChoice::Ring),
         Some("fio") => Some(EngineChoice::Fio),
         Some(other) => {
-            return Err(raise_text(&format!("there is no engine `{other}`\nhint: ring or fio"), REFUSED));
+            let problem = Problem::new(format!("there is no engine `{other}`"));
+            return Err(raise(&problem.with_hint("ring or fio"), REFUSED));
         }
     };
     let request = Request {
@@ -157,10 +159,10 @@ pub fn carry_out(
     let summary = carried.map_err(of_campaign)?;
     match summary.end {
         RunEnd::Done => Ok(()),
-        RunEnd::Failed(why) => Err(raise_text(
-            &format!("{why}\nhint: `arraylab run --resume {}` goes on", summary.directory.display()),
-            FAILED,
-        )),
+        RunEnd::Failed(why) => {
+            let hint = format!("`arraylab run --resume {}` goes on", summary.directory.display());
+            Err(raise(&Problem::new(why).with_hint(hint), FAILED))
+        }
         RunEnd::Interrupted(why) => Err(raise_text(&format!("interrupted: {why}"), 130)),
     }
 }

@@ -1,7 +1,8 @@
 //! Charts and reports for Python, drawn by the report's own code.
 
-use crate::errors::{REFUSED, raise, raise_text, refused};
+use crate::errors::{REFUSED, raise_plain, raise_text, refused, refused_plain};
 use crate::runs::Run;
+use diagnostic::Problem;
 use pyo3::prelude::*;
 use report::{Axis, Chart, Point, Report, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 
@@ -18,11 +19,8 @@ pub fn chart_svg(
     series: Vec<Points>,
 ) -> PyResult<String> {
     if series.is_empty() || series.len() > SERIES_LIMIT {
-        let text = format!(
-            "a chart shows 1 to {SERIES_LIMIT} series, not {}\nhint: draw several charts, or choose fewer cases",
-            series.len()
-        );
-        return Err(raise_text(&text, REFUSED));
+        let problem = format!("a chart shows 1 to {SERIES_LIMIT} series, not {}", series.len());
+        return Err(refused(Problem::from(problem).with_hint("draw several charts, or choose fewer cases")));
     }
     let series = series.into_iter().enumerate().map(|(style, (label, points))| Series {
         label,
@@ -61,7 +59,7 @@ fn axis((label, unit, scale, format): (String, String, String, String)) -> PyRes
 }
 
 fn report_of(py: Python<'_>, run: &Run) -> PyResult<Report> {
-    py.detach(|| report::from_run(&run.reader()).map_err(|error| raise(&error, REFUSED)))
+    py.detach(|| report::from_run(&run.reader()).map_err(|error| raise_plain(&error, REFUSED)))
 }
 
 /// The charts of a run's report: section, title and drawing.
@@ -85,7 +83,8 @@ pub fn report_text(py: Python<'_>, run: &Run, format: &str) -> PyResult<String> 
         "md" => Ok(report.markdown()),
         "json" => Ok(report.json().to_string()),
         other => {
-            Err(raise_text(&format!("there is no report format `{other}`\nhint: html, md or json"), REFUSED))
+            let problem = Problem::new(format!("there is no report format `{other}`"));
+            Err(refused(problem.with_hint("html, md or json")))
         }
     }
 }
@@ -95,5 +94,5 @@ pub fn report_text(py: Python<'_>, run: &Run, format: &str) -> PyResult<String> 
 pub fn compare_json(py: Python<'_>, before: &Run, after: &Run) -> PyResult<String> {
     let (before, after) = (before.found(py)?, after.found(py)?);
     let comparison = findings::compare(&before, &after, &findings::Bounds::default());
-    serde_json::to_string(&comparison.cases).map_err(refused)
+    serde_json::to_string(&comparison.cases).map_err(refused_plain)
 }

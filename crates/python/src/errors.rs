@@ -1,5 +1,6 @@
 //! Errors as `arraylab.ArraylabError`: the text of the command, its hint and its exit status.
 
+use diagnostic::{Diagnostic, full_text, text_with_causes};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::error::Error;
@@ -10,8 +11,13 @@ pub const REFUSED: u8 = 2;
 pub const FAILED: u8 = 3;
 
 /// An error as Python raises it, with the exit status that the command would have.
-pub fn raise(error: &dyn Error, exit_status: u8) -> PyErr {
-    raise_text(&units::message_with_causes(error), exit_status)
+pub fn raise(error: &dyn Diagnostic, exit_status: u8) -> PyErr {
+    raise_text(&full_text(error), exit_status)
+}
+
+/// The same of an error that knows no remedy.
+pub fn raise_plain(error: &(dyn Error + 'static), exit_status: u8) -> PyErr {
+    raise_text(&text_with_causes(error), exit_status)
 }
 
 /// The same in words.
@@ -30,12 +36,17 @@ pub fn raise_text(text: &str, exit_status: u8) -> PyErr {
 }
 
 /// Refused: nothing was written.
-pub fn refused(error: impl Error) -> PyErr {
+pub fn refused(error: impl Diagnostic) -> PyErr {
     raise(&error, REFUSED)
+}
+
+/// The same of an error that knows no remedy.
+pub fn refused_plain(error: impl Error + 'static) -> PyErr {
+    raise_plain(&error, REFUSED)
 }
 
 /// Converts an error of the run store: a directory that is no run is a refusal, a broken disk a failure.
 pub fn of_store(error: store::StoreError) -> PyErr {
     let status = if error.is_failure() { FAILED } else { REFUSED };
-    raise(&error, status)
+    raise_plain(&error, status)
 }

@@ -1,6 +1,6 @@
 //! Fits from Python, as `arraylab fit` makes them.
 
-use crate::errors::{REFUSED, raise_text, refused};
+use crate::errors::{REFUSED, raise_text, refused, refused_plain};
 use fit::{Asked, Fit, Outcome};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -77,5 +77,5 @@ pub fn fit_array(
         fitted.map_err(|_| raise_text("the fit ended by an error of arraylab", 3))?.map_err(refused)?;
     let text =
         fit::rewrite(text, &description, &report.parameters, &report.fitted_to(&to)).map_err(refused)?;
-    Ok((text, serde_json::to_string(&report).map_err(refused)?))
+    Ok((text, serde_json::to_string(&report).map_err(refused_plain)?))
 }

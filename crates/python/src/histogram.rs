@@ -1,7 +1,8 @@
 //! Latency histograms for Python.
 
-use crate::errors::{REFUSED, raise_text};
+use crate::errors::refused;
 use crate::table::Table;
+use diagnostic::Problem;
 use pyo3::prelude::*;
 
 /// A histogram of latencies with fio's bins (64 a power of two; a value is known to 1/128). Histograms add up, percentiles
@@ -58,8 +59,8 @@ impl Histogram {
     /// gave means alone.
     fn percentile_ns(&self, percent: f64) -> PyResult<Option<u64>> {
         if !(percent > 0.0 && percent <= 100.0) {
-            let text = format!("`{percent}` is no percentile\nhint: above 0 and at most 100, such as 99.9");
-            return Err(raise_text(&text, REFUSED));
+            let problem = Problem::new(format!("`{percent}` is no percentile"));
+            return Err(refused(problem.with_hint("above 0 and at most 100, such as 99.9")));
         }
         let known = self.histogram.known_percentile_ns((percent * 10_000.0).round() as u32);
         Ok(known.filter(|_| self.histogram.count() > 0))

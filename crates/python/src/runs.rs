@@ -1,8 +1,9 @@
 //! Runs for Python.
 
-use crate::errors::{FAILED, REFUSED, of_store, raise, raise_text, refused};
+use crate::errors::{FAILED, of_store, raise_plain, refused};
 use crate::histogram::Histogram;
 use crate::table::Table;
+use diagnostic::Problem;
 use findings::Findings;
 use frame::{FileError, Frame};
 use load::Direction;
@@ -116,7 +117,7 @@ impl Run {
             let results = findings::results(&reader).map_err(of_store)?.cases;
             frame::write_csv_files(&reader, &results, &directory).map_err(|error| match error {
                 FileError::Store(error) => of_store(error),
-                other => raise(&other, FAILED),
+                other => raise_plain(&other, FAILED),
             })
         })
     }
@@ -199,6 +200,7 @@ impl Run {
 
 /// A direction by its name.
 fn direction_of(name: &str) -> PyResult<Direction> {
-    Direction::from_name(name)
-        .ok_or_else(|| raise_text(&format!("`{name}` is no direction\nhint: read, write or trim"), REFUSED))
+    Direction::from_name(name).ok_or_else(|| {
+        refused(Problem::new(format!("`{name}` is no direction")).with_hint("read, write or trim"))
+    })
 }

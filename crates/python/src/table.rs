@@ -1,7 +1,7 @@
 //! Tables for Python: the Arrow C stream interface, which polars, pandas, DuckDB and PyArrow read without a copy, and
 //! NumPy over the same memory.
 
-use crate::errors::{REFUSED, raise_text};
+use crate::errors::{REFUSED, raise_text, refused};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
@@ -10,6 +10,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
+use diagnostic::Problem;
 use frame::{Column, Frame, Values};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
@@ -104,7 +105,8 @@ impl Table {
             let names = schema.fields().iter().map(|field| field.name().as_str());
             let hint = plan::did_you_mean(name, names.clone())
                 .unwrap_or_else(|| format!("there are {}", names.collect::<Vec<_>>().join(", ")));
-            return Err(raise_text(&format!("there is no column `{name}`\nhint: {hint}"), REFUSED));
+            let problem = Problem::new(format!("there is no column `{name}`"));
+            return Err(refused(problem.with_hint(hint)));
         };
         let any = array.as_any();
         let numbers: Option<(usize, &str)> = if array.null_count() > 0 {

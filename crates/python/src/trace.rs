@@ -1,6 +1,7 @@
 //! A twin step by step: operations at given times go in, latencies come out.
 
-use crate::errors::{REFUSED, raise_text, refused};
+use crate::errors::{refused, refused_plain};
+use diagnostic::Problem;
 use load::{Completion, Device as _, Direction, Operation};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -34,10 +35,10 @@ impl Twin {
     /// A twin of an array's text; `settings` is a JSON object of array settings and switches.
     #[new]
     fn build(py: Python<'_>, name: &str, text: &str, settings: &str, seed: u64) -> PyResult<Twin> {
-        let settings: Map<String, Value> = serde_json::from_str(settings).map_err(refused)?;
+        let settings: Map<String, Value> = serde_json::from_str(settings).map_err(refused_plain)?;
         py.detach(|| {
             let description = plan::parse_array(name, text).map_err(refused)?;
-            let twin = twin::Twin::build(&description, &settings, seed).map_err(refused)?;
+            let twin = twin::Twin::build(&description, &settings, seed).map_err(refused_plain)?;
             Ok(Twin { capacity_bytes: twin.capacity_bytes(), twin: Mutex::new(twin) })
         })
     }
@@ -69,9 +70,9 @@ impl Twin {
 
     /// Plans an event, such as `drive-failure`, at a time of the twin's clock; `arguments` is a JSON object.
     fn act(&self, at_ns: u64, action: &str, arguments: &str) -> PyResult<()> {
-        let arguments: Map<String, Value> = serde_json::from_str(arguments).map_err(refused)?;
+        let arguments: Map<String, Value> = serde_json::from_str(arguments).map_err(refused_plain)?;
         let mut twin = self.twin.lock().unwrap_or_else(PoisonError::into_inner);
-        twin.act(at_ns, action, &arguments).map_err(refused)
+        twin.act(at_ns, action, &arguments).map_err(refused_plain)
     }
 
     /// Latencies in nanoseconds (as 8-byte integers, -1 of an operation that failed) of operations in order of their times.
@@ -103,7 +104,7 @@ impl Twin {
         };
         let latencies = py.detach(|| {
             let mut twin = self.twin.lock().unwrap_or_else(PoisonError::into_inner);
-            trace.check(&twin).map_err(|text| raise_text(&text, REFUSED))?;
+            trace.check(&twin).map_err(refused)?;
             Ok::<_, PyErr>(trace.replay(&mut twin))
         })?;
         PyByteArray::new_with(py, latencies.len() * 8, |bytes| {
@@ -117,37 +118,34 @@ impl Twin {
 
 impl Trace<'_> {
     /// Refuses what no twin can be given.
-    fn check(&self, twin: &twin::Twin) -> Result<(), String> {
+    fn check(&self, twin: &twin::Twin) -> Result<(), Problem> {
         let length = self.at_ns.len();
         let others = [self.direction.len(), self.offset_bytes.len(), self.length_bytes.len(), self.job.len()];
         if others.iter().any(|&other| other != length) {
-            return Err(format!(
-                "the arrays have {length} and {others:?} items\nhint: they need equally many"
-            ));
+            let problem = Problem::new(format!("the arrays have {length} and {others:?} items"));
+            return Err(problem.with_hint("they need equally many"));
         }
         let mut before_ns = twin.now_ns();
         let capacity_bytes = twin.capacity_bytes();
         for row in 0..length {
             if self.at_ns[row] < before_ns {
-                return Err(format!(
-                    "operation {row} at {} ns comes before {before_ns} ns\nhint: sort by time, and begin no earlier than `now_ns`",
-                    self.at_ns[row]
-                ));
+                let at_ns = self.at_ns[row];
+                let problem =
+                    Problem::new(format!("operation {row} at {at_ns} ns comes before {before_ns} ns"));
+                return Err(problem.with_hint("sort by time, and begin no earlier than `now_ns`"));
             }
             before_ns = self.at_ns[row];
             if self.direction[row] > 2 {
-                return Err(format!(
-                    "operation {row} has direction {}\nhint: 0 is read, 1 write, 2 trim",
-                    self.direction[row]
-                ));
+                let problem = Problem::new(format!("operation {row} has direction {}", self.direction[row]));
+                return Err(problem.with_hint("0 is read, 1 write, 2 trim"));
             }
             let bytes = u64::from(self.length_bytes[row]);
             let end = self.offset_bytes[row].checked_add(bytes);
             if bytes == 0 || end.is_none_or(|end| end > capacity_bytes) {
-                return Err(format!(
+                return Err(Problem::new(format!(
                     "operation {row} of {bytes} bytes at byte {} is not within the {capacity_bytes} bytes of the array",
                     self.offset_bytes[row]
-                ));
+                )));
             }
         }
         Ok(())

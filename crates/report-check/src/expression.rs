@@ -1,5 +1,7 @@
 //! Sources of numbers and the arithmetic over them: `ratio(finding:ID/field;finding:ID/field)`.
 
+use crate::mismatch::Mismatch;
+
 /// A parsed `from`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
@@ -75,7 +77,7 @@ impl Expression {
     }
 
     /// Its value, with the values of sources from outside.
-    pub fn value(&self, of: &mut dyn FnMut(&str, &str) -> Result<f64, String>) -> Result<f64, String> {
+    pub fn value(&self, of: &mut dyn FnMut(&str, &str) -> Result<f64, Mismatch>) -> Result<f64, Mismatch> {
         let (function, arguments) = match self {
             Expression::Source(kind, path) => return of(kind, path),
             Expression::Call(function, arguments) => (function.as_str(), arguments),
@@ -86,7 +88,7 @@ impl Expression {
                 // What is counted must be there.
                 argument.exists(of)?;
                 if different.contains(&argument) {
-                    return Err("the same is counted twice".into());
+                    return Err(Mismatch::Different("the same is counted twice".into()));
                 }
                 different.push(argument);
             }
@@ -94,10 +96,14 @@ impl Expression {
         }
         let values: Vec<f64> = arguments.iter().map(|one| one.value(of)).collect::<Result<_, _>>()?;
         let exactly = |count: usize| {
-            if values.len() == count { Ok(()) } else { Err(format!("{function} takes {count} arguments")) }
+            if values.len() == count {
+                Ok(())
+            } else {
+                Err(Mismatch::Different(format!("{function} takes {count} arguments")))
+            }
         };
         if values.is_empty() {
-            return Err(format!("{function} of nothing"));
+            return Err(Mismatch::Different(format!("{function} of nothing")));
         }
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
@@ -138,14 +144,14 @@ impl Expression {
             // The ends of the middle half: without the lowest and the highest quarter.
             "quartile1" => sorted[left_out],
             "quartile3" => sorted[sorted.len() - left_out - 1],
-            other => return Err(format!("unknown function {other}")),
+            other => return Err(Mismatch::Different(format!("unknown function {other}"))),
         })
     }
 
-    fn exists(&self, of: &mut dyn FnMut(&str, &str) -> Result<f64, String>) -> Result<(), String> {
+    fn exists(&self, of: &mut dyn FnMut(&str, &str) -> Result<f64, Mismatch>) -> Result<(), Mismatch> {
         match self {
             Expression::Source(kind, path) => match of(kind, path) {
-                Err(error) if error.starts_with("no ") => Err(error),
+                Err(error @ Mismatch::Missing(_)) => Err(error),
                 _ => Ok(()),
             },
             Expression::Call(..) => self.value(of).map(|_| ()),
@@ -183,9 +189,12 @@ fn discordant(tolerance: f64, values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn value(text: &str) -> Result<f64, String> {
-        Expression::parse(text).ok_or("no expression")?.value(&mut |_, path| {
-            path.rsplit('/').next().and_then(|last| last.parse().ok()).ok_or_else(|| format!("no {path}"))
+    fn value(text: &str) -> Result<f64, Mismatch> {
+        Expression::parse(text).ok_or(Mismatch::Missing("expression".into()))?.value(&mut |_, path| {
+            path.rsplit('/')
+                .next()
+                .and_then(|last| last.parse().ok())
+                .ok_or_else(|| Mismatch::Missing(path.to_owned()))
         })
     }
 

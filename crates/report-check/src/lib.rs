@@ -7,9 +7,11 @@
 #![doc = include_str!("../README.md")]
 
 mod claims;
+mod comparison;
 mod expression;
 mod facts;
 mod histogram;
+mod mismatch;
 mod printed;
 mod quotes;
 mod resolve;
@@ -17,10 +19,12 @@ mod run;
 mod sentences;
 mod tables;
 
+pub use comparison::check_comparison;
 pub use run::Run;
 
 use expression::Expression;
 use facts::Facts;
+use mismatch::Mismatch;
 use resolve::{Resolver, unit_of};
 use serde_json::Value;
 use std::fmt;
@@ -171,6 +175,11 @@ fn each_text(report: &Value, with: &mut dyn FnMut(Text<'_>)) {
 
 /// Every digit has a source, every number is what its source gives, and is printed as what it is.
 fn numbers(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>) {
+    each_number(found, text, &mut |found, number, own| one(found, resolver, run, text, number, own));
+}
+
+/// Calls back with every number of a text that stands where it says; every digit belongs to one.
+fn each_number(found: &mut Findings, text: Text<'_>, with: &mut dyn FnMut(&mut Findings, &Value, &str)) {
     let letters: Vec<char> = text.text().chars().collect();
     let shown = |what: String| format!("{what} in “{}”", text.text());
     let mut next = 0usize;
@@ -200,7 +209,7 @@ fn numbers(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<
             found.add(text.place, shown(format!("“{own}” is a part of a number")));
         }
         next = at + length;
-        one(found, resolver, run, text, number, own);
+        with(found, number, own);
     }
     let rest: String = letters[next.min(letters.len())..].iter().collect();
     if rest.contains(|c: char| c.is_numeric()) {
@@ -220,7 +229,7 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
             return found.add(text.place, shown(format!("“{own}” has no value")));
         }
         if let Err(what) = quotes::check(run, resolver, &expression, own) {
-            found.add(text.place, shown(what));
+            found.add(text.place, shown(what.to_string()));
         }
         return;
     };
@@ -236,7 +245,7 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
     }
     let is_published = expression.sources().iter().any(|(kind, _)| *kind == "published");
     let rows = if is_published { PUBLISHED_ROWS } else { 1 };
-    let mut given = Err("nothing".to_owned());
+    let mut given = Err(Mismatch::Different("nothing".to_owned()));
     for row in 0..rows {
         resolver.try_row(row);
         given = expression.value(&mut |kind, path| resolver.value(kind, path, value));
@@ -265,6 +274,14 @@ fn one(found: &mut Findings, resolver: &Resolver<'_>, run: &Run, text: Text<'_>,
         }
         _ => {}
     }
+    is_printed_as(found, text, number, value);
+}
+
+/// A number is printed as what it is.
+fn is_printed_as(found: &mut Findings, text: Text<'_>, number: &Value, value: f64) {
+    let word = |name: &str| number[name].as_str().unwrap_or_default();
+    let (own, unit) = (word("text"), word("unit"));
+    let shown = |what: String| format!("{what} ({}) in “{}”", word("from"), text.text());
     match printed::read(own, unit, text.column) {
         Some(printed) if printed.may_be(value) => {}
         Some(printed) => {

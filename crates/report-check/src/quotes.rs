@@ -1,6 +1,7 @@
 //! Texts repeated word for word: they stand where they are said to come from.
 
 use crate::expression::Expression;
+use crate::mismatch::Mismatch;
 use crate::resolve::Resolver;
 use crate::run::Run;
 use serde_json::Value;
@@ -9,12 +10,12 @@ use serde_json::Value;
 const PERCENTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
 
 /// Checks that a text is the one that its source holds.
-pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -> Result<(), String> {
+pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -> Result<(), Mismatch> {
     let Expression::Source(kind, path) = from else {
-        return Err(format!("“{own}” is a text, and its source is arithmetic"));
+        return Err(Mismatch::Different(format!("“{own}” is a text, and its source is arithmetic")));
     };
     let own = squeezed(own);
-    let missing = || Err(format!("“{own}” does not stand there"));
+    let missing = || Err(Mismatch::Different(format!("“{own}” does not stand there")));
     let is_there = match kind.as_str() {
         "name" => path == "percentile" && PERCENTILES.contains(&own.as_str()),
         "finding" => {
@@ -39,7 +40,7 @@ pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -
     if is_there { Ok(()) } else { missing() }
 }
 
-fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), String> {
+fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), Mismatch> {
     let (place, rest) = path.split_once('/').unwrap_or((path, ""));
     let has = |all: Vec<&str>| all.into_iter().any(|text| squeezed(text).contains(own));
     let is_there = match place {
@@ -87,8 +88,12 @@ fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(
             run.published.keys().chain(cells).any(|text| squeezed(text) == own)
         }
         "claim" => {
-            let Some((id, field)) = rest.rsplit_once('/') else { return Err("no such claim".to_owned()) };
-            let Some(claim) = resolver.claim(id) else { return Err(format!("no claim {id}")) };
+            let Some((id, field)) = rest.rsplit_once('/') else {
+                return Err(Mismatch::Missing("such claim".to_owned()));
+            };
+            let Some(claim) = resolver.claim(id) else {
+                return Err(Mismatch::Missing(format!("claim {id}")));
+            };
             let known = squeezed(claim["known"]["says"].as_str().unwrap_or_default());
             match field {
                 // Its numbers have sources of their own.
@@ -99,11 +104,11 @@ fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(
         }
         _ => false,
     };
-    if is_there { Ok(()) } else { Err(format!("“{own}” does not stand there")) }
+    if is_there { Ok(()) } else { Err(Mismatch::Different(format!("“{own}” does not stand there"))) }
 }
 
 /// The numbers of a reason why no fall was found are those of its finding.
-fn reason(resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), String> {
+fn reason(resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), Mismatch> {
     let id = path.trim_end_matches("/reason");
     let Some(finding) = resolver.finding(id) else { return Ok(()) };
     let Some((_, after)) = own.split_once(" or more in ") else { return Ok(()) };
@@ -112,7 +117,7 @@ fn reason(resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(), String> 
     if quoted.parse() == Ok(intervals) {
         Ok(())
     } else {
-        Err(format!("it says {quoted} intervals, there are {intervals}"))
+        Err(Mismatch::Different(format!("it says {quoted} intervals, there are {intervals}")))
     }
 }
 

@@ -7,6 +7,7 @@ mod units;
 pub use units::{amount, unit_of};
 
 use crate::claims;
+use crate::mismatch::Mismatch;
 use crate::run::{Case, Run};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -93,17 +94,18 @@ impl<'a> Resolver<'a> {
     }
 
     /// The value of a source. `claimed` is what the report says, for what only the page knows.
-    pub fn value(&self, kind: &str, path: &str, claimed: f64) -> Result<f64, String> {
-        let none = || format!("no {kind}:{path}");
+    pub fn value(&self, kind: &str, path: &str, claimed: f64) -> Result<f64, Mismatch> {
+        let none = || Mismatch::Missing(format!("{kind}:{path}"));
+        let no_number = || Mismatch::Different(format!("{kind}:{path} is no number"));
         match kind {
             "finding" => {
                 let value = self.field(path).ok_or_else(none)?;
-                value.as_f64().ok_or_else(|| format!("{kind}:{path} is no number"))
+                value.as_f64().ok_or_else(no_number)
             }
             "result" => {
                 let (case, quantity) = self.case_of(path).ok_or_else(none)?;
                 if case.state != "done" {
-                    return Err(format!("{path} is {}", case.state));
+                    return Err(Mismatch::Different(format!("{path} is {}", case.state)));
                 }
                 match quantity.strip_prefix("sustained.") {
                     Some(what) => self.sustained(case, what).ok_or_else(none),
@@ -113,7 +115,7 @@ impl<'a> Resolver<'a> {
             "setting" => {
                 let (case, name) = self.case_of(path).ok_or_else(none)?;
                 let value = case.settings.get(name).ok_or_else(none)?;
-                value.as_f64().ok_or_else(|| format!("{kind}:{path} is no number"))
+                value.as_f64().ok_or_else(no_number)
             }
             "array" => {
                 let origin = path.strip_prefix("origin/").ok_or_else(none)?;

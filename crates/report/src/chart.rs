@@ -25,9 +25,9 @@ pub const SERIES_LIMIT: usize = 6;
 pub struct Chart {
     /// Identifier on the page.
     pub id: String,
-    /// What against what.
+    /// Title: one quantity against another.
     pub title: String,
-    /// What must be known to read it: what a point stands for, what is missing.
+    /// Caption with what must be known to read it: what a point stands for, what is missing.
     pub caption: String,
     /// Along the bottom; for `Scale::Categories`, the groups of a bar chart.
     pub x: Axis,
@@ -44,18 +44,18 @@ pub struct Chart {
 /// Points that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What tells it from the others.
+    /// Label that tells it from the others.
     pub label: String,
-    /// Which colour, marker and dash: below `SERIES_LIMIT`. A published series has the number of the measured
+    /// Number of its colour, marker and dash: below `SERIES_LIMIT`. A published series has the number of the measured
     /// one that it stands beside.
     pub style: usize,
-    /// Whose figures these are.
+    /// Origin of its figures.
     pub role: Role,
     /// In order of x.
     pub points: Vec<Point>,
 }
 
-/// Whose figures a series shows.
+/// Origin of the figures of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// This run's.
@@ -85,20 +85,20 @@ impl Point {
 /// Marked event: a labelled line across the plot, or a band where it lasted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// When it was, or began.
+    /// Time of the event, or of its beginning.
     pub x: f64,
-    /// When it ended, if it lasted.
+    /// End of the event, if it lasted.
     pub until: Option<f64>,
-    /// What it was.
+    /// Label of the event.
     pub label: String,
 }
 
 /// A labelled horizontal line: what a vendor declares, a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Where.
+    /// Height of the line.
     pub y: f64,
-    /// What it is.
+    /// Label of the line.
     pub label: String,
 }
 
@@ -116,7 +116,7 @@ impl Chart {
         table::of(self)
     }
 
-    /// What a reader who cannot see the drawing needs: the axes, and the ends and extremes of each series.
+    /// Description for a reader who cannot see the drawing: the axes, and the ends and extremes of each series.
     pub fn description(&self) -> String {
         let mut text = format!("{} against {}.", self.y.heading(), self.x.heading());
         for series in &self.series {

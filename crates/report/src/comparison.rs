@@ -28,9 +28,9 @@ const TRENDS_LIMIT: usize = 24;
 pub struct ComparedRun<'a> {
     /// Its name: that of its directory.
     pub name: &'a str,
-    /// What it was asked to do.
+    /// Manifest of the run.
     pub manifest: &'a Manifest,
-    /// What was found in it.
+    /// Findings of the run.
     pub found: &'a Findings,
 }
 
@@ -43,7 +43,7 @@ pub struct Compared<'a> {
     pub comparisons: &'a [Comparison],
     /// Trends over all runs.
     pub trends: &'a [Trend],
-    /// What changed from each run to the next.
+    /// Changes of the inventory from each run to the next.
     pub changes: &'a [Vec<InventoryChange>],
 }
 
@@ -289,7 +289,7 @@ fn conclusions(compared: &Compared<'_>) -> Vec<Conclusion> {
     all
 }
 
-/// How much of the inventory changed with a run.
+/// Counts the changes of the inventory with a run.
 fn changed_between(compared: &Compared<'_>, run: usize) -> Cited {
     match compared.changes.get(run - 2).map_or(0, Vec::len) {
         0 => "nothing of the inventory changed with it".into(),
@@ -661,7 +661,7 @@ fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// What changed from each run to the next.
+/// Section about the changes from each run to the next.
 fn changes_section(compared: &Compared<'_>) -> Section {
     let mut tables = Vec::new();
     let mut notes = Vec::new();

@@ -79,7 +79,7 @@ impl Source<'_> {
         self.plan.as_ref().and_then(|plan| plan.stage(name))
     }
 
-    /// Whether a case has no outcome because earlier rounds of its stage were enough.
+    /// Returns true if a case has no outcome because earlier rounds of its stage were enough.
     fn is_not_needed(&self, case: &CaseRecord) -> bool {
         case.state == CaseState::Pending && self.settled.contains(&case.stage)
     }
@@ -117,7 +117,7 @@ fn percentile_words(words: &str) -> Cited {
     whole
 }
 
-/// How many of something the page itself leaves out.
+/// Number of things that the page itself leaves out.
 fn left_out(count: usize, what: &str) -> Quantity {
     Quantity::new(count as f64, Unit::Count, findings::Source::other("page", what))
 }
@@ -148,7 +148,7 @@ fn asked_for<'a>(
     })
 }
 
-/// Which chart of the published test this one repeats.
+/// Names the chart of the published test that this one repeats.
 fn published_as(chart: &plan::Chart) -> String {
     chart.published_as.as_ref().map(|name| format!("In the published test: {name}.")).unwrap_or_default()
 }
@@ -173,6 +173,7 @@ fn settled(run: &RunReader) -> Result<Vec<String>, store::StoreError> {
 
 /// The report of a run, finished or not.
 pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
+    let _snapshot = run.snapshot()?;
     let manifest = run.manifest();
     let mut warnings = Vec::new();
     let cases = run.cases()?;

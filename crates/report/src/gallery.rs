@@ -27,7 +27,7 @@ pub struct Figure {
     pub at: String,
 }
 
-/// Whose figures an entry has.
+/// Origin of an entry's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryOrigin {
@@ -46,9 +46,9 @@ pub struct Entry {
     pub name: String,
     /// The plan.
     pub plan: String,
-    /// Whose figures these are.
+    /// Origin of the figures.
     pub origin: EntryOrigin,
-    /// What of the plan was changed or left out.
+    /// Parts of the plan that were changed or left out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub shortened: String,
     /// Most I/Os a second.
@@ -117,7 +117,7 @@ pub fn kept_entries() -> Vec<Entry> {
     KEPT.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// What the published tests of the shipped plans show as text.
+/// Entries of the published tests of the shipped plans, as far as they exist as text.
 pub fn published_entries() -> Vec<Entry> {
     plan::shipped_plans()
         .iter()
@@ -245,7 +245,7 @@ pub(crate) fn mean_latency_ns(result: &CaseResult) -> Option<f64> {
     (ios > 0.0).then(|| sum / ios)
 }
 
-/// What an entry is called beside others.
+/// Label of an entry beside others.
 pub fn label(entry: &Entry) -> String {
     match entry.origin {
         EntryOrigin::Twin => format!("{} (twin)", entry.name),

@@ -23,9 +23,9 @@ const LABELS: usize = 8;
 pub struct HeatMap {
     /// Identifier on the page.
     pub id: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What must be known to read it.
+    /// Caption with what must be known to read it.
     pub caption: String,
     /// Its cells.
     pub latencies: LatencyOverTime,
@@ -122,7 +122,7 @@ impl HeatMap {
         out
     }
 
-    /// What a reader who cannot see the drawing needs: where most I/Os lie at the beginning and at the end.
+    /// Description for a reader who cannot see the drawing: where most I/Os lie at the beginning and at the end.
     fn description(&self) -> String {
         let described = |column: Option<&findings::LatencyColumn>| {
             let [_, median, _, p99, _] = column?.percentiles_ns?;

@@ -140,7 +140,7 @@ fn has_method(report: &Report) -> bool {
     !report.method.is_empty() || !report.facts.is_empty()
 }
 
-/// What a reader needs to judge or repeat the run.
+/// Writes the facts that a reader needs to judge or repeat the run.
 fn facts(out: &mut String, report: &Report) {
     out.push_str("<dl class=\"facts\">");
     for fact in &report.facts {

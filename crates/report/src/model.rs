@@ -12,29 +12,29 @@ use serde_json::{Map, Value};
 /// A whole report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What was tested, in a few words.
+    /// Title: the test, in a few words.
     pub title: Cited,
     /// One sentence: on what, and when.
     pub subtitle: Cited,
-    /// Whether anything here was measured.
+    /// Origin of the figures: measured or simulated.
     pub origin: Origin,
-    /// Whether the run passed what its plan requires, and what of it failed or is missing.
+    /// Verdict by the plan's requirements, and what of it failed or is missing.
     pub verdict: Verdict,
-    /// What the one who decides needs beside the verdict.
+    /// Decision page: what is needed beside the verdict.
     pub decision: Decision,
-    /// What the model is known to lack, and how well it was validated; empty of a measurement.
+    /// Known gaps of the model, and how well it was validated; empty of a measurement.
     pub model: Vec<Cited>,
-    /// What a reader needs to judge or repeat the run: target, times, version, seed.
+    /// Facts that a reader needs to judge or repeat the run: target, times, version, seed.
     pub facts: Vec<Fact>,
     /// The figures that a reader takes away.
     pub headlines: Vec<Headline>,
-    /// What the target sustains, when it falls, what limits it.
+    /// Answers in short: what the target sustains, when it falls, what limits it.
     pub in_short: Vec<Answer>,
-    /// What was found, the weightiest first; empty where nothing was looked for.
+    /// Conclusions, the weightiest first; empty where nothing was looked for.
     pub conclusions: Vec<Conclusion>,
-    /// What a reader must know before trusting a figure.
+    /// Warnings that a reader must know before trusting a figure.
     pub warnings: Vec<Cited>,
-    /// What the plan requires, each with PASS or FAIL.
+    /// Requirements of the plan, each with PASS or FAIL.
     pub requirements: Vec<Table>,
     /// Pictures that the plan brings.
     pub pictures: Vec<Picture>,
@@ -48,9 +48,9 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// Cases without a result, and why.
     pub not_run: Vec<Table>,
-    /// How it was done: how load was made, what is counted, what was set.
+    /// Method: how load was made, what is counted, what was set.
     pub method: Vec<Cited>,
-    /// What commands said about the host and the array.
+    /// Output of commands about the host and the array.
     pub inventory: Vec<Output>,
     /// The findings that numbers of this report cite, as `arraylab findings --json` prints them.
     pub findings: Vec<Map<String, Value>>,
@@ -63,18 +63,18 @@ pub struct Report {
 pub struct Verdict {
     /// `None` where the plan requires nothing, or nothing of what it requires can be judged.
     pub passed: Option<bool>,
-    /// What the verdict says to somebody who has to decide, in one sentence.
+    /// Meaning of the verdict to somebody who has to decide, in one sentence.
     pub meaning: &'static str,
-    /// Why: how many limits were kept, which were not, which cases failed or are missing.
+    /// Reasons: how many limits were kept, which were not, which cases failed or are missing.
     pub because: Vec<Cited>,
 }
 
 /// Lists of the first page for the one who decides.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decision {
-    /// What may go wrong if this is accepted.
+    /// Risks of accepting this.
     pub risk: Vec<Cited>,
-    /// What nobody has seen here.
+    /// Gaps of the test: what nobody has seen here.
     pub not_tested: Vec<Cited>,
     /// Questions to the vendor.
     pub ask: Vec<Cited>,
@@ -106,7 +106,7 @@ impl Verdict {
 /// A picture that the plan brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// What it shows, in one line.
+    /// Caption, in one line.
     pub caption: String,
     /// Its name in the plan.
     pub file: String,
@@ -121,7 +121,7 @@ pub struct Picture {
 pub struct Output {
     /// The command, and when it was run.
     pub title: String,
-    /// What it wrote, and why it failed where it did.
+    /// Text that it wrote, and why it failed where it did.
     pub text: String,
 }
 
@@ -135,7 +135,7 @@ pub enum Origin {
     },
     /// A device or file answered in real time.
     Measured {
-        /// What answered.
+        /// Target that answered.
         target: String,
     },
 }
@@ -143,9 +143,9 @@ pub enum Origin {
 /// A name and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// What it is.
+    /// Name of the fact.
     pub name: String,
-    /// What it was.
+    /// Value of the fact.
     pub value: Cited,
 }
 
@@ -159,7 +159,7 @@ impl Fact {
 /// A figure large on the first screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
-    /// What it is: `Highest IOPS`.
+    /// Label of the tile: `Highest IOPS`.
     pub label: String,
     /// The figure with its unit.
     pub value: Cited,
@@ -194,7 +194,7 @@ pub struct Conclusion {
 pub struct Evidence {
     /// Identifier of a chart, table or section.
     pub id: String,
-    /// What the link says.
+    /// Text of the link.
     pub label: String,
 }
 
@@ -205,7 +205,7 @@ pub struct Section {
     pub id: String,
     /// The stage's name or title.
     pub title: Cited,
-    /// What the stage did, in sentences.
+    /// Course of the stage, in sentences.
     pub intro: Vec<Cited>,
     /// The charts, in order.
     pub charts: Vec<Chart>,
@@ -215,6 +215,6 @@ pub struct Section {
     pub heat_maps: Vec<HeatMap>,
     /// The tables, in order.
     pub tables: Vec<Table>,
-    /// What was left out or thinned, in sentences.
+    /// Notes about what was left out or thinned, in sentences.
     pub notes: Vec<Cited>,
 }

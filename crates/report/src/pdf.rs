@@ -27,11 +27,9 @@ const MESSAGE_CHARS: usize = 400;
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
     /// No browser is installed.
-    #[error(
-        "no browser to print the report: {because}\nhint: install Chromium, or name one with {BROWSER_VARIABLE}=/path/to/chromium; --format html can be printed from any browser"
-    )]
+    #[error("no browser to print the report: {because}")]
     NoBrowser {
-        /// What was looked for.
+        /// Names that were looked for.
         because: String,
     },
     /// The browser did not end.
@@ -53,6 +51,18 @@ pub enum PdfError {
     /// A file of the printing cannot be read or written.
     #[error("the report cannot be printed")]
     Io(#[from] io::Error),
+}
+
+impl diagnostic::Diagnostic for PdfError {
+    fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
+        matches!(self, PdfError::NoBrowser { .. }).then(|| {
+            let named = format!("{BROWSER_VARIABLE}=/path/to/chromium");
+            format!(
+                "install Chromium, or name one with {named}; --format html can be printed from any browser"
+            )
+            .into()
+        })
+    }
 }
 
 /// The browser of [`BROWSER_VARIABLE`], else the first of [`BROWSERS`] on the path.
@@ -133,7 +143,7 @@ fn print_within(page: &str, browser: &Path, limit: Duration) -> Result<Vec<u8>, 
     Ok(printed)
 }
 
-/// Whether a PDF has its beginning and its end.
+/// Returns true if a PDF has its beginning and its end.
 fn is_whole(pdf: &[u8]) -> bool {
     let end = &pdf[pdf.len().saturating_sub(1024)..];
     pdf.starts_with(b"%PDF-") && end.windows(5).any(|part| part == b"%%EOF")
@@ -183,7 +193,7 @@ mod tests {
         assert_eq!(browser_among(Some("browser".into()), path).expect("found"), browser);
         assert_eq!(browser_among(Some(browser.clone().into()), "".as_ref()).expect("found"), browser);
         for named in [None, Some("other".into()), Some("/no/such/browser".into())] {
-            let error = browser_among(named, path).expect_err("none").to_string();
+            let error = diagnostic::full_text(&browser_among(named, path).expect_err("none"));
             assert!(error.contains("hint: install Chromium"), "{error}");
         }
         std::fs::rename(&browser, directory.path().join("google-chrome")).expect("renamed");

@@ -26,13 +26,13 @@ pub struct Rating {
     pub at: String,
     /// Place among all that are comparable, 1 the best; `None` where none is.
     pub place: Option<usize>,
-    /// How many are comparable, the run among them.
+    /// Number of comparable runs, this one among them.
     pub of: Option<usize>,
     /// The next better: whose, and its figure.
     pub better: Option<(String, String)>,
     /// The next worse.
     pub worse: Option<(String, String)>,
-    /// Whether any figure is comparable.
+    /// True if any figure is comparable.
     pub comparable: bool,
     /// Reasons against the figure that is the least different, where none is comparable.
     pub because: Vec<String>,

@@ -7,7 +7,7 @@ use findings::Cited;
 pub struct Table {
     /// Identifier on the page.
     pub id: String,
-    /// What it shows.
+    /// Caption.
     pub caption: Cited,
     /// Its columns.
     pub columns: Vec<Column>,
@@ -18,7 +18,7 @@ pub struct Table {
 /// The head of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// What is in it, with the unit.
+    /// Title of the column, with the unit.
     pub title: Cited,
     /// Numbers stand to the right.
     pub is_numeric: bool,

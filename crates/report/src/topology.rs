@@ -15,13 +15,13 @@ pub struct Drawing {
 /// Things of one kind, side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// How they are drawn.
+    /// Kind of the parts, which says how they are drawn.
     pub kind: LayerKind,
-    /// What they are: `IBM POWER S822`, `8 Gb FC`.
+    /// Label of the parts: `IBM POWER S822`, `8 Gb FC`.
     pub label: String,
     /// More about each: `4 × 8 Gb FC each`.
     pub detail: String,
-    /// How many.
+    /// Number of parts.
     pub count: u32,
 }
 

@@ -10,7 +10,7 @@ use store::{
 
 const INTERVALS: u64 = 10;
 const INTERVAL_NS: u64 = 5_000_000_000;
-/// What `scripts/install-test-clients.sh` installs.
+/// Directory that `scripts/install-test-clients.sh` installs axe-core into.
 const AXE: &str = "axe-core-4.14.1";
 
 /// The whole plan of the Dorado with figures drawn at random: writes take longer with larger blocks, and fall half-way in long

@@ -7,7 +7,7 @@ use crate::paced::TwinSpec;
 use crate::{ServeError, replicated};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
-use target::TargetSpec;
+use storage_target::TargetSpec;
 use twin::ArrayDescription;
 use twin::ssd_array::SHRINK_LIMIT;
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
@@ -34,7 +34,7 @@ enum Level {
     Ddp,
 }
 
-/// What a kind of array says about its layout.
+/// Facts that a kind of array states about its layout.
 struct Shape {
     level: Level,
     drives: u32,
@@ -137,7 +137,7 @@ impl ServedArray {
         ServedArray::of(&self.description, &settings)
     }
 
-    /// Whether another array's bytes would lie as this one's do.
+    /// Returns whether another array's bytes would lie as this one's do.
     pub(crate) fn is_laid_out_as(&self, other: &ServedArray) -> bool {
         (&self.spec.identity, &self.volumes_bytes) == (&other.spec.identity, &other.volumes_bytes)
     }
@@ -149,7 +149,7 @@ impl ServedArray {
         name.to_owned() + &settings.collect::<String>()
     }
 
-    /// Whether its volumes are the description's own, with names.
+    /// Returns whether its volumes are the description's own, with names.
     pub(crate) fn has_named_volumes(&self) -> bool {
         self.twin.as_ref().is_some_and(|twin| twin.description.replicated.is_some())
     }
@@ -191,7 +191,7 @@ fn shrunk(
     Ok(description)
 }
 
-/// Whether it is an array of parts whose layout no setting of its model changes.
+/// Returns whether it is an array of parts whose layout no setting of its model changes.
 fn is_unarranged(description: &ArrayDescription) -> bool {
     description.composed.as_ref().is_some_and(|array| array.groups[0].layouts().is_empty())
 }
@@ -405,7 +405,7 @@ mod tests {
             ("examples/flash-and-disks", "several `groups` (fast, bulk)"),
             ("examples/server-raid-card,raid=6", "raid=6"),
         ] {
-            let message = parse(text).unwrap_err().to_string();
+            let message = diagnostic::full_text(&parse(text).unwrap_err());
             assert!(message.contains(part), "{text}: {message}");
         }
     }
@@ -468,7 +468,7 @@ mod tests {
             ("raid-levels,capacity=many", "capacity=many"),
             ("raid-levels,raid=10,disks=5", "5"),
         ] {
-            let message = parse(text).unwrap_err().to_string();
+            let message = diagnostic::full_text(&parse(text).unwrap_err());
             assert!(message.contains(words), "{text}: {message}");
         }
     }

@@ -7,7 +7,7 @@ use twin::{ArrayDescription, Twin};
 /// Chance acts on few parts of an array, and the same in every server.
 pub(crate) const MODEL_SEED: u64 = 1;
 
-/// Whether a setting is one of the array's model.
+/// Returns whether a setting is one of the array's model.
 pub(crate) fn is_of_model(description: &ArrayDescription, key: &str) -> bool {
     Twin::settings(description).iter().any(|setting| setting.name == key)
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What is read: large enough to be no processor's cache, small enough for /dev/shm.
+/// Size of the export: too large for a processor's cache, small enough for /dev/shm.
 const EXPORT_BYTES: u64 = 256 << 20;
 /// RAID 5 over seven drives, as the FlashSystem 840 has it.
 pub(crate) const ARRAY: &str = "flashsystem-840,capacity=64m";
@@ -20,7 +20,7 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// One line of `bench serve --json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BenchRow {
-    /// What was done.
+    /// Name of the scenario.
     pub scenario: String,
     /// I/Os a second of a served array, the median of the rounds.
     pub ours: f64,
@@ -146,7 +146,7 @@ fn measure(
     Ok(rows)
 }
 
-/// What each round gave.
+/// Figures of each round.
 #[derive(Default)]
 struct Figures {
     ours: Vec<f64>,
@@ -183,7 +183,7 @@ pub(crate) fn processor_ns(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// What a run of fio did.
+/// Result of a run of fio.
 struct Done {
     iops: f64,
     requests: f64,
@@ -217,8 +217,9 @@ pub(crate) fn wait_for_fio(command: &mut Command) -> Result<serde_json::Value, S
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let start = text.find('{').unwrap_or(0);
-    serde_json::from_str(&text[start..])
-        .map_err(|error| bench_error("read fio's report", format!("{error}: {text}")))
+    serde_json::from_str(&text[start..]).map_err(|error| {
+        bench_error("read fio's report", format!("{}: {text}", diagnostic::text_with_causes(&error)))
+    })
 }
 
 /// nbdkit, ended when this goes.

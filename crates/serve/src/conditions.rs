@@ -1,52 +1,26 @@
 //! Conditions of parts that outlast a stop of the server: stopped services and slow drives, kept in
 //! the array's record.
 
-use crate::array::ServedArray;
-use crate::control::{Controlled, failed, refuse};
+use crate::controlled::{Controlled, failed, refuse};
 use crate::live::LiveArray;
 use crate::reported_losses::model_drive;
+use crate::stopped_services::{STOPPED_SERVICES, drives_behind, service_of, stopped_services};
+use diagnostic::full_text;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use std::sync::PoisonError;
-use twin::replicated::{ServiceDrives, service_drives};
-use volume::{MappedVolume, Volume, VolumeError};
+use volume::{MappedVolume, Volume};
 
-/// Under these they are kept.
-const STOPPED_SERVICES: &str = "stopped_services";
+/// Key under which slow drives are kept.
 const SLOW_DRIVES: &str = "slow_drives";
-
-/// Names of the services that are stopped.
-pub(crate) fn stopped_services(volume: &Volume) -> BTreeSet<String> {
-    let kept = volume.kept(STOPPED_SERVICES);
-    let names = kept.as_ref().and_then(Value::as_array).into_iter().flatten();
-    names.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// The drives behind services; those that the array does not have are behind none.
-fn drives_behind(array: &ServedArray, services: &BTreeSet<String>) -> Vec<u16> {
-    let behind = services.iter().filter_map(|service| service_of(array, service).ok());
-    behind.flat_map(|found| found.drives).map(|drive| drive as u16).collect()
-}
-
-fn service_of(array: &ServedArray, service: &str) -> Result<ServiceDrives, String> {
-    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let system = system.ok_or_else(|| format!("`{}` has no services", array.name))?;
-    service_drives(system, service).map_err(|error| error.to_string())
-}
-
-/// Drives are stopped as their services are, whatever a crash left half done.
-pub(crate) fn stop_drives(volume: &Volume, array: &ServedArray) -> Result<(), VolumeError> {
-    volume.set_stopped(&drives_behind(array, &stopped_services(volume)))
-}
 
 /// Drives that are slow, and how often each had been replaced when it became so.
 fn slow_drives(volume: &Volume) -> Map<String, Value> {
     volume.kept(SLOW_DRIVES).as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// How many replicas the objects of a volume have that serve; null where the layout keeps none.
+/// Returns how many serving replicas the objects of a volume have; null where the layout keeps none.
 pub(crate) fn redundancy(volume: &Volume, live: &LiveArray, mapped: &MappedVolume) -> Value {
     let mut objects = vec![0; live.tolerance() as usize + 2];
     for run in &mapped.runs {
@@ -72,7 +46,8 @@ impl Controlled {
     /// is that of the drives that are left.
     pub(crate) fn run_service(&self, service: &str, runs: bool) -> Result<Value, ResponseError> {
         let array = &self.live.array;
-        let found = service_of(array, service).map_err(|problem| refuse(ErrorKind::Refused, problem))?;
+        let found =
+            service_of(array, service).map_err(|problem| refuse(ErrorKind::Refused, full_text(&problem)))?;
         let _alone = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let volume = self.live.volume().ok_or_else(|| refuse(ErrorKind::Failed, "the power is off"))?;
         let before = stopped_services(&volume);

@@ -1,51 +1,17 @@
 //! Commands to a served array, from the control socket, the page or a plan.
 
+use crate::controlled::{Controlled, VOLUME, failed, refuse};
 use crate::events::Event;
-use crate::exports::ArrayExports;
-use crate::live::{LiveArray, Scrub};
-use crate::model_record::FaultsWritten;
-use crate::options::Options;
-use crate::paced::Pacer;
+use crate::live::Scrub;
+use crate::opening::{LIMIT, TEMPLATE};
 use crate::replicated::drive_number;
-use crate::reported_losses::ReportedLosses;
-use crate::volumes::{LIMIT, TEMPLATE};
+use diagnostic::{Problem, full_text};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 use twin::Limit;
 use twin::replicated::Description;
 use volume::VolumeError;
-
-/// The setting that chooses the volume under load, where volumes have names.
-pub(crate) const VOLUME: &str = "volume";
-
-/// State that the control socket acts on.
-pub(crate) struct Controlled {
-    pub live: Arc<LiveArray>,
-    pub exports: Arc<ArrayExports>,
-    pub server: Arc<nbd::Server>,
-    /// None where the array is served as fast as it goes.
-    pub pacer: Option<Arc<Pacer>>,
-    /// One change of the volumes at a time.
-    pub changes: Mutex<()>,
-    pub reported_losses: ReportedLosses,
-    pub faults_written: Mutex<FaultsWritten>,
-    /// As it is served.
-    pub options: Options,
-}
-
-pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> ResponseError {
-    ResponseError { kind, message: message.into() }
-}
-
-pub(crate) fn failed(error: &VolumeError) -> ResponseError {
-    let kind = match error {
-        VolumeError::Drive { .. } => ErrorKind::Refused,
-        _ => ErrorKind::Failed,
-    };
-    refuse(kind, crate::live::export_error(error).message)
-}
 
 impl Controlled {
     /// Answers whoever may ask.
@@ -83,8 +49,8 @@ impl Controlled {
             Ok(paced.model.limit_set(name))
         });
         let limit = acted
-            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
-            .map_err(|problem: String| refuse(ErrorKind::Refused, problem))?;
+            .map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?
+            .map_err(|problem: Problem| refuse(ErrorKind::Refused, full_text(&problem)))?;
         self.keep_with_volume(&lasts.0, &lasts.1, limit)?;
         Ok(json!({}))
     }
@@ -99,7 +65,7 @@ impl Controlled {
         Ok(json!({}))
     }
 
-    /// What a volume was told lasts beyond the next start.
+    /// Keeps what a volume was told beyond the next start.
     fn keep_with_volume(
         &self,
         action: &str,

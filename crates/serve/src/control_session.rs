@@ -1,6 +1,6 @@
 //! Control socket sessions: JSON lines as in `driver::protocol`, for the owner only.
 
-use crate::control::{Controlled, refuse};
+use crate::controlled::{Controlled, refuse};
 use driver::protocol::{ErrorKind, Request, Response, ResponseResult, read_line, to_line};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, BufReader, Write as _};
@@ -13,7 +13,7 @@ use std::time::Duration;
 const CONNECTIONS_LIMIT: usize = 32;
 /// A control connection may be silent for so long.
 const SILENCE_LIMIT: Duration = Duration::from_secs(600);
-/// How long the acceptor leaves a system alone that has nothing left for another connection.
+/// Time for which the acceptor leaves a system alone that has nothing left for another connection.
 const RELIEF: Duration = Duration::from_millis(20);
 
 /// Answers control connections until the other end of `stopped` is closed.

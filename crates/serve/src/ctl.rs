@@ -16,7 +16,7 @@ const SERVICES: &str = "services";
 pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
     let refused = |error: DriverError| match error {
         DriverError::Refused { .. } => ServeError::Refused(error.to_string()),
-        error => ServeError::Unreachable(error.to_string()),
+        error => ServeError::Unreachable(error),
     };
     // Refused here, so that what is mistyped costs nothing.
     let verb = verb_of(words)?;
@@ -40,7 +40,7 @@ pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
     }
 }
 
-/// What a user typed, or chose on the page, as the control socket has it.
+/// Returns what a user typed, or chose on the page, as the control socket has it.
 pub(crate) fn verb_of(words: &[String]) -> Result<Verb, ServeError> {
     let Some((name, arguments)) = words.split_first() else { return Err(usage()) };
     match name.as_str() {
@@ -68,7 +68,7 @@ pub(crate) fn asked_for(words: &[String], mut status: Value) -> Value {
     if words.first().is_some_and(|name| name == SERVICES) { status[SERVICES].take() } else { status }
 }
 
-/// What is wrong with a verb, and how it is said; all of them where there is none of this name.
+/// Returns what is wrong with a verb, and how it is said; all of them where there is none of this name.
 fn mistyped(name: &str, problem: &str) -> ServeError {
     let Some(verb) = verbs::find(name) else { return usage() };
     ServeError::Options {

@@ -1,5 +1,8 @@
 //! Errors of serving an array.
 
+use diagnostic::{Diagnostic, Problem};
+use driver::DriverError;
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use volume::VolumeError;
@@ -10,9 +13,9 @@ pub enum ServeError {
     /// The description or a setting.
     #[error("{problem}")]
     Array {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// The plan language refused the array's file.
@@ -21,31 +24,31 @@ pub enum ServeError {
     /// The options contradict each other or ask for what is refused.
     #[error("{problem}")]
     Options {
-        /// What is wrong.
+        /// Description of what is wrong.
         problem: String,
-        /// What the user can do.
+        /// Remedy for the user.
         hint: &'static str,
     },
     /// A drive named with `--drive` may not be written.
-    #[error("{path}: {problem}")]
+    #[error("{path}")]
     Drive {
         /// The file or device.
         path: PathBuf,
-        /// Why not.
-        problem: String,
+        /// Cause.
+        source: Problem,
     },
     /// The bytes.
-    #[error("cannot serve from {}: {}", data.display(), in_words(source))]
+    #[error("cannot serve from {}", data.display())]
     Volume {
         /// The data directory.
         data: PathBuf,
-        /// Why.
+        /// Cause.
         source: VolumeError,
     },
     /// A socket, a thread or the command to run.
-    #[error("cannot {operation}: {source}")]
+    #[error("cannot {operation}")]
     Io {
-        /// What was tried.
+        /// Operation that was tried.
         operation: String,
         /// The error of the operating system.
         source: io::Error,
@@ -60,45 +63,37 @@ pub enum ServeError {
     #[error("{0}")]
     Refused(String),
     /// The served array cannot be asked.
-    #[error("{0}")]
-    Unreachable(String),
+    #[error(transparent)]
+    Unreachable(DriverError),
 }
 
-/// An error of the bytes with the operating system's own words, where it has any.
-pub(crate) fn in_words(error: &VolumeError) -> String {
-    match error {
-        VolumeError::Io { source, .. } => format!("{error}: {source}"),
-        error => error.to_string(),
+impl Diagnostic for ServeError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            ServeError::Array { hint, .. } | ServeError::Options { hint, .. } => Some((*hint).into()),
+            ServeError::Drive { source, .. } => source
+                .hint()
+                .or_else(|| Some("name another file or device, or give its ID with --overwrite-data".into())),
+            ServeError::Volume { source: VolumeError::InUse { .. }, .. } => {
+                Some("stop the other server, or give another --data directory".into())
+            }
+            ServeError::Volume { source: VolumeError::Foreign { .. }, .. } => {
+                Some("give another --data directory, or serve the array that this one was made for".into())
+            }
+            ServeError::Volume { .. } => {
+                Some("the data is as it was; mend what the message says and start again".into())
+            }
+            ServeError::Description(error) => error.hint(),
+            ServeError::Metrics(error) => error.hint(),
+            ServeError::Token(error) => error.hint(),
+            ServeError::Unreachable(error) => error.hint(),
+            // The message says it itself, or there is nothing to do.
+            ServeError::Io { .. } | ServeError::Refused(_) => None,
+        }
     }
 }
 
 impl ServeError {
-    /// What the user can do.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            ServeError::Array { hint, .. } | ServeError::Options { hint, .. } => Some(hint),
-            ServeError::Drive { .. } => {
-                Some("name another file or device, or give its ID with --overwrite-data")
-            }
-            ServeError::Volume { source: VolumeError::InUse { .. }, .. } => {
-                Some("stop the other server, or give another --data directory")
-            }
-            ServeError::Volume { source: VolumeError::Foreign { .. }, .. } => {
-                Some("give another --data directory, or serve the array that this one was made for")
-            }
-            ServeError::Volume { .. } => {
-                Some("the data is as it was; mend what the message says and start again")
-            }
-            // The others say it themselves, or there is nothing to do.
-            ServeError::Description(_)
-            | ServeError::Io { .. }
-            | ServeError::Metrics(_)
-            | ServeError::Token(_)
-            | ServeError::Refused(_)
-            | ServeError::Unreachable(_) => None,
-        }
-    }
-
     /// The exit status of the command line: 2 refused before anything was written, 3 afterwards.
     pub fn exit_status(&self) -> u8 {
         match self {
@@ -117,13 +112,14 @@ impl ServeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::text_with_causes;
 
     /// Proves that whoever cannot serve because a disk is full is told so, and not only that a drive could not be written.
     #[test]
     fn the_cause_is_said() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let source = VolumeError::Io { operation: "write to a drive", source: full };
-        let message = ServeError::Volume { data: "/d".into(), source }.to_string();
+        let message = text_with_causes(&ServeError::Volume { data: "/d".into(), source });
         assert_eq!(message, "cannot serve from /d: cannot write to a drive: no storage space");
     }
 }

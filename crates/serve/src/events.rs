@@ -1,10 +1,22 @@
 //! Events that can be triggered on a served array, by name and arguments.
 
 use crate::verbs::{self, Scope};
-use crate::volumes::VolumeOrder;
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::Value;
+
+/// Change of the volumes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum VolumeOrder {
+    /// A new one.
+    Create { name: Option<String>, size_bytes: u64, template: Option<String> },
+    /// Another size.
+    Resize { name: String, size_bytes: u64 },
+    /// It is gone.
+    Delete { name: String },
+    /// All of it becomes zero.
+    Initialise { name: String },
+}
 
 /// An event of the control socket.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +130,7 @@ impl Event {
     }
 }
 
-/// What a user typed, as plans would have it.
+/// Returns what a user typed, as plans would have it.
 fn number_or_text(word: &str) -> Value {
     match (word.parse::<u64>(), word.parse::<f64>()) {
         (Ok(whole), _) => whole.into(),

@@ -18,7 +18,7 @@ pub(crate) struct ServedVolume {
     mapped: RwLock<Mapped>,
 }
 
-/// Where a volume lies at present.
+/// Place of a volume at present.
 struct Mapped {
     runs: Vec<Run>,
     size_bytes: u64,
@@ -64,7 +64,7 @@ impl Mapped {
     }
 }
 
-/// What a client has chosen.
+/// Part that a client has chosen.
 enum Part {
     /// All of the array.
     Whole { size_bytes: u64 },
@@ -80,10 +80,10 @@ pub(crate) struct Slice {
     pacer: Option<Arc<Pacer>>,
 }
 
-/// Whose a range of the array is.
+/// Range of the array, and whose it is.
 struct Region {
     run: Run,
-    /// Where in the volume it begins.
+    /// Offset in the volume at which it begins.
     in_volume_bytes: u64,
     volume: Arc<ServedVolume>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct ArrayExports {
     volumes: RwLock<Vec<Arc<ServedVolume>>>,
     regions: Arc<RwLock<Vec<Region>>>,
     next_number: AtomicU32,
-    /// Where volumes have names, the empty name is for this one of them, not for the whole array.
+    /// Name of the volume that the empty name stands for, where volumes have names; else it is the whole array.
     chosen: Option<RwLock<String>>,
 }
 
@@ -162,7 +162,7 @@ impl ArrayExports {
         *self.volumes.write().unwrap_or_else(PoisonError::into_inner) = volumes;
     }
 
-    /// Whether the empty name is for a volume that is chosen.
+    /// Returns whether the empty name is for a volume that is chosen.
     pub(crate) fn has_named_volumes(&self) -> bool {
         self.chosen.is_some()
     }
@@ -217,7 +217,7 @@ impl Exports for ArrayExports {
 }
 
 impl Slice {
-    /// Whose a range is, and where the model has it. What is no volume's has no time of its own.
+    /// Returns whose a range is, and where the model has it. What is no volume's has no time of its own.
     fn at(&self, offset_bytes: u64) -> Option<(RequestTarget, Arc<Tally>)> {
         match &self.part {
             Part::Volume(volume) => {

@@ -1,9 +1,9 @@
 //! Live array: its volume, which a power cut takes away for a while, and its condition.
 
 use crate::array::ServedArray;
-use crate::error::in_words;
+use crate::opening::open;
 use crate::power::PowerCutStore;
-use crate::volumes::open;
+use diagnostic::text_with_causes;
 use layout::Redundancy;
 use nbd::{Errno, ExportError};
 use std::io;
@@ -15,7 +15,7 @@ use volume::{
     VolumeError, VolumeMap,
 };
 
-/// How long requests under way may take to notice that the power is off.
+/// Time that requests under way may take to notice that the power is off.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(30);
 
 /// Progress of background tasks.
@@ -48,7 +48,7 @@ pub(crate) struct LiveArray {
     cutting: Mutex<()>,
     /// Whoever fails broken drives is alone.
     failing: Mutex<()>,
-    /// How many were failed.
+    /// Number of drives that were failed.
     broken_drives: AtomicU64,
 }
 
@@ -97,12 +97,12 @@ impl LiveArray {
         })
     }
 
-    /// How many drives were failed because they refused a write.
+    /// Returns how many drives were failed because they refused a write.
     pub(crate) fn broken_drives(&self) -> u64 {
         self.broken_drives.load(Ordering::Acquire)
     }
 
-    /// Whether more of them are failed than before, now that something met an error: it is worth another try.
+    /// Returns whether more of them are failed than before, now that something met an error: it is worth another try.
     pub(crate) fn has_fewer_drives(&self, volume: &Volume, broken_before: u64) -> bool {
         // Another request may have found the same drive broken, and failed it.
         self.fail_broken_drives(volume) || self.broken_drives() > broken_before
@@ -125,7 +125,7 @@ impl LiveArray {
         has_failed
     }
 
-    /// Whether any drive may be lost now without data being lost.
+    /// Returns whether any drive may be lost now without data being lost.
     fn bears_a_loss(&self, volume: &Volume) -> bool {
         let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
         match volume.replicas_of(&all).as_slice() {
@@ -138,7 +138,7 @@ impl LiveArray {
         }
     }
 
-    /// How many drives the layout may lose.
+    /// Returns how many drives the layout may lose.
     pub(crate) fn tolerance(&self) -> u32 {
         match self.array.spec.layout.redundancy() {
             Redundancy::Copies(copies) => copies - 1,
@@ -223,5 +223,5 @@ pub(crate) fn export_error(error: &VolumeError) -> ExportError {
         }
         _ => {}
     }
-    ExportError::new(errno, in_words(error))
+    ExportError::new(errno, text_with_causes(error))
 }

@@ -1,7 +1,7 @@
 //! Background tasks of a served array: it fails drives that refuse writes, puts spares in, rebuilds or
 //! migrates, and scrubs on request. In small steps, so that clients are not held up.
 
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::live::LiveArray;
 use layout::Redundancy;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use volume::{DriveCondition, RebuildProgress, ResyncProgress, Volume, VolumeErro
 /// A step is made longer or shorter to take about this long.
 const STEP_TARGET: Duration = Duration::from_millis(50);
 const STEP_STRIPES_LIMIT: u64 = 1 << 16;
-/// How often the array looks for something to do when nobody wakes it.
+/// Period at which the array looks for something to do when nobody wakes it.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// After an error nothing is tried for so long.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);

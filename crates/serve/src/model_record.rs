@@ -16,7 +16,7 @@ pub(crate) const MODEL_FAULTS: &str = "model_faults";
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct MadeSettings {
     pub settings: Map<String, Value>,
-    /// What the server's command line said about each then, if anything.
+    /// Words of the server's command line about each then, if any.
     pub given: Map<String, Value>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct ModelFaults {
     pub losses: Vec<u32>,
 }
 
-/// When the faults were looked at and written last, and what was written.
+/// Moment at which the faults were looked at and written last, and what was written.
 #[derive(Debug, Default)]
 pub(crate) struct FaultsWritten {
     pub looked_at: Option<Instant>,
@@ -35,7 +35,7 @@ pub(crate) struct FaultsWritten {
     pub written: ModelFaults,
 }
 
-/// What is kept under a key; nothing where it cannot be read.
+/// Reads what is kept under a key; nothing where it cannot be read.
 pub(crate) fn read<T: Default + for<'a> Deserialize<'a>>(volume: &Volume, key: &str) -> T {
     let found = volume.kept(key).and_then(|value| serde_json::from_value(value).ok());
     found.unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Updates of the model's record: settings when they are made, faults as they change.
 
 use crate::array_settings::text_of;
-use crate::control::{Controlled, failed, refuse};
+use crate::controlled::{Controlled, failed, refuse};
 use crate::model_record::{FaultsWritten, MODEL_FAULTS, MODEL_SETTINGS, MadeSettings, ModelFaults, read};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
@@ -9,9 +9,9 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use volume::Volume;
 
-/// How often the model is asked for its faults.
+/// Period at which the model is asked for its faults.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often the record says how far a rebuild has come: writing it stops I/O for a moment.
+/// Period at which the record says how far a rebuild has come: writing it stops I/O for a moment.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 impl Controlled {

@@ -1,9 +1,10 @@
 //! Prometheus metrics of a served array: volumes and every part of the model.
 
 use crate::array_view::{Entity, entity_of};
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::paced::PacingErrorReport;
 use crate::page::Page;
+use diagnostic::Problem;
 use metrics::{Labels, Source, counters, exposition, gauges, sums};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -25,7 +26,7 @@ pub(crate) struct Monitoring {
     pub page: Page,
 }
 
-/// What the model says at one moment.
+/// Figures of the model at one moment.
 struct Moment {
     lateness: PacingErrorReport,
     limits: Vec<(String, Limit, u64)>,
@@ -56,7 +57,7 @@ impl Source for Monitoring {
         self.page.state()
     }
 
-    fn command(&self, body: &[u8]) -> Result<Value, String> {
+    fn command(&self, body: &[u8]) -> Result<Value, Problem> {
         self.page.command(body)
     }
 }
@@ -107,7 +108,7 @@ impl Scrape {
         gauges(encoder, "array_drive_present", "1 where a drive of the layout holds all of its data", present)
     }
 
-    /// What each service of a replicated system's nodes may use.
+    /// Encodes what each service of a replicated system's nodes may use.
     fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let twin = self.controlled.live.array.twin.as_ref();
         let system = twin.and_then(|twin| twin.description.replicated.as_ref());
@@ -204,7 +205,7 @@ fn encode_moment(encoder: &mut DescriptorEncoder<'_>, moment: &Moment) -> fmt::R
     Ok(())
 }
 
-/// What a counter's entity is, as a family and its labels. Volumes are left out: they are counted as they are served.
+/// Returns a counter's entity as a family and its labels. Volumes are left out: they are counted as they are served.
 fn part_of(entity: &str) -> Option<Part<'_>> {
     let Entity { kind, node, name } = entity_of(entity).filter(|place| place.kind != "volume")?;
     let mut labels: Labels<'_> = node.map(|node| ("node", node)).into_iter().collect();

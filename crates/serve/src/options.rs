@@ -83,7 +83,7 @@ impl Options {
         }
     }
 
-    /// Where the token is that permits changes over HTTP.
+    /// Returns the path of the token that permits changes over HTTP.
     pub fn token_path(&self) -> PathBuf {
         self.token_file.clone().unwrap_or_else(|| self.data.join("token"))
     }
@@ -112,7 +112,7 @@ impl Options {
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Where the control socket is.
+    /// Returns the path of the control socket.
     pub fn control_path(&self) -> PathBuf {
         if let Some(control) = &self.control {
             return control.clone();

@@ -25,12 +25,12 @@ pub struct PacedPoint {
     rwmixread: u8,
     bs_bytes: u32,
     iodepth: u32,
-    /// Who decides the rate.
+    /// Rate, and who decides it.
     rate: Rate,
     size_bytes: u64,
 }
 
-/// What holds a load back.
+/// Bound that holds a load back.
 #[derive(Debug, Clone, Copy)]
 enum Rate {
     /// The array: `iodepth` I/Os are always under way.
@@ -123,7 +123,7 @@ pub const PACED_POINTS: [PacedPoint; 8] = [
 /// Measurement at one point.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct PacedRow {
-    /// Which point.
+    /// Name of the point.
     pub scenario: String,
     /// I/Os a second that fio did.
     pub iops: f64,
@@ -144,7 +144,7 @@ pub struct PacedRow {
     /// Of the requests, percent that came within 10 µs after the one before, as a client that sends several at once makes
     /// them come.
     pub close_arrivals_percent: f64,
-    /// How much later than their moment replies left, in the mean.
+    /// Delay of replies after their moment, in the mean.
     pub late_mean_ns: u64,
     /// Half of the replies left no later than this after their moment.
     pub late_p50_ns: u64,

@@ -3,9 +3,10 @@
 //! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
 
 use crate::array_view::{ArrayView, DirectionView};
-use crate::control::Controlled;
+use crate::controlled::Controlled;
 use crate::ctl::{asked_for, verb_of};
 use crate::verbs::{Scope, VERBS, VerbSpec};
+use diagnostic::Problem;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the array is looked at.
+/// Period at which the array is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After a command it is looked at so soon: whoever pressed the button waits for it.
 const LOOK_AFTER_COMMAND: Duration = Duration::from_millis(150);
@@ -44,7 +45,7 @@ struct Point {
     write: DirectionView,
 }
 
-/// What a button sends.
+/// Command that a button sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Command {
@@ -133,17 +134,17 @@ impl Page {
     }
 
     /// Carries out what somebody with the token sent.
-    pub(crate) fn command(&self, body: &[u8]) -> Result<Value, String> {
-        let Command { words } =
-            serde_json::from_slice(body).map_err(|error| format!("this is no command: {error}"))?;
-        let verb = verb_of(&words).map_err(|error| error.to_string())?;
+    pub(crate) fn command(&self, body: &[u8]) -> Result<Value, Problem> {
+        let Command { words } = serde_json::from_slice(body)
+            .map_err(|error| Problem::new("this is no command").caused_by(error))?;
+        let verb = verb_of(&words).map_err(|error| Problem::from(error.to_string()))?;
         let answer = self.controlled.answer(&verb).map_err(|refused| refused.message)?;
         self.seen().has_command = true;
         self.wake.notify_all();
         Ok(asked_for(&words, answer))
     }
 
-    /// What arguments are chosen from: what is sent, and what is shown.
+    /// Returns what arguments are chosen from: what is sent, and what is shown.
     fn choices(&self, array_view: &ArrayView) -> Value {
         let drives = array_view.drives.iter().filter_map(|drive| {
             let number = drive.number?;

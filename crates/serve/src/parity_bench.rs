@@ -15,7 +15,7 @@ pub const PARITY_SCENARIOS: [&str; 3] = ["parity-p-8", "parity-pq-8", "recover-t
 /// One line of `bench serve --json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ParityRow {
-    /// What was done.
+    /// Name of the scenario.
     pub scenario: String,
     /// Bytes of data a second of one core's processor time.
     pub bytes_per_s: f64,

@@ -165,7 +165,7 @@ struct Write {
 #[derive(Default)]
 struct Unsynced {
     writes: Vec<Write>,
-    /// What was there before each, one behind the other; nothing for the journal.
+    /// Bytes that were there before each, one behind the other; none for the journal.
     before: Vec<u8>,
 }
 

@@ -1,9 +1,7 @@
-//! Drive losses of the bytes, passed on to the model: those that a client asked for and those that the array found by itself.
+//! Drive losses of the bytes of which the model knows, and drives as the model names them.
 
-use crate::control::Controlled;
 use crate::live::LiveArray;
 use crate::replicated::drive_name;
-use driver::Settings;
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use volume::{DriveCondition, DriveStatus};
@@ -33,8 +31,8 @@ impl ReportedLosses {
     }
 }
 
-/// How often a drive of this place was lost: each replacement followed a loss.
-fn losses(drive: &DriveStatus) -> u32 {
+/// Returns how often a drive of this place was lost: each replacement followed a loss.
+pub(crate) fn losses(drive: &DriveStatus) -> u32 {
     drive.generation + u32::from(drive.condition.is_lost())
 }
 
@@ -49,29 +47,4 @@ pub(crate) fn lost_drives(live: &LiveArray) -> Vec<Value> {
 pub(crate) fn model_drive(live: &LiveArray, drive: u16) -> Value {
     let system = live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
     system.map_or_else(|| Value::from(drive), |system| Value::from(drive_name(system, drive)))
-}
-
-impl Controlled {
-    /// Reports the losses since the last call to the model.
-    pub(crate) fn report_losses(&self) {
-        let Some(volume) = self.live.volume().filter(|_| self.pacer.is_some()) else { return };
-        let mut reported = self.reported_losses.by_drive();
-        for (drive, reported) in volume.status().drives.iter().zip(reported.iter_mut()) {
-            if losses(drive) > *reported {
-                *reported = losses(drive);
-                self.pass_to_model("drive-failure", drive.drive);
-            }
-        }
-    }
-
-    /// Passes an event of a drive to the model. Where the model's kind of array cannot have it, its time goes on unchanged.
-    pub(crate) fn pass_to_model(&self, action: &'static str, drive: u16) {
-        let Some(pacer) = &self.pacer else { return };
-        let drive = model_drive(&self.live, drive);
-        let arguments = Settings::from_iter([("drive".to_owned(), drive.clone())]);
-        let requested = pacer.ask(move |paced| paced.model.act(paced.now_ns, action, &arguments));
-        if let Ok(Err(problem)) | Err(problem) = requested {
-            self.live.note(&format!("the time of `{action}` of drive {drive} is not modelled: {problem}"));
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use crate::ServeError;
 use crate::array::ServedArray;
-use crate::control::Controlled;
 use crate::control_session::accept;
+use crate::controlled::Controlled;
 use crate::exports::ArrayExports;
 use crate::live::LiveArray;
 use crate::maintenance::{destage, look_after};
@@ -17,6 +17,7 @@ use crate::power::PowerCutStore;
 use crate::reported_losses::{ReportedLosses, lost_drives};
 use crate::ublk::{self, Attached};
 use crate::volumes::known;
+use diagnostic::text_with_causes;
 use load::Operation;
 use metrics::{AccessScope, MetricsError, MetricsListener, MetricsServer, Token};
 use nbd::{Exports as _, Listener, Server, TlsSettings};
@@ -53,7 +54,7 @@ pub struct Announcement<'a> {
     pub uri: &'a str,
     /// The block device, where one was asked for.
     pub block_device: Option<&'a Path>,
-    /// Where Prometheus may scrape, and where the page is.
+    /// Address at which Prometheus may scrape, and of the page.
     pub metrics: Option<SocketAddr>,
     /// The file of the token that permits changes there.
     pub token: &'a Path,
@@ -62,11 +63,11 @@ pub struct Announcement<'a> {
 /// An array that was served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// How it ended.
+    /// End of the run.
     pub outcome: Outcome,
-    /// How late replies left, where they were paced.
+    /// Delay with which replies left, where they were paced.
     pub lateness: Option<PacingErrorReport>,
-    /// What came in, with its moment in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for it.
+    /// Arrivals with their moments in nanoseconds of the twin's clock, where [`Options::kept_arrivals`] asked for them.
     pub arrivals: Vec<(u64, Operation)>,
 }
 
@@ -219,7 +220,7 @@ pub(crate) fn start_pacer(
     let as_left = Model::new(TwinSpec { settings, ..twin.clone() }, &volumes, faults);
     let model = as_left.or_else(|error| {
         // The array's description may have changed: it has other settings now.
-        live.note(&format!("settings of the model are as at the first start: {error}"));
+        live.note(&format!("settings of the model are as at the first start: {}", text_with_causes(&error)));
         Model::new(twin, &volumes, faults)
     });
     Pacer::start(model?, speed_millionths)

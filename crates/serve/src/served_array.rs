@@ -20,8 +20,8 @@ pub struct ServedArray {
     pub volumes_bytes: Vec<u64>,
     /// Drives that take the place of lost ones by themselves.
     pub spares: u32,
-    /// What its time comes from; without it it can only be served as fast as it goes.
+    /// Model that its time comes from; without it it can only be served as fast as it goes.
     pub twin: Option<TwinSpec>,
-    /// What it was made from.
+    /// Description that it was made from.
     pub description: ArrayDescription,
 }

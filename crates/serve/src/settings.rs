@@ -2,8 +2,9 @@
 
 use crate::array::SHAPING;
 use crate::array_settings::{is_of_model, text_of};
-use crate::control::{Controlled, VOLUME, refuse};
+use crate::controlled::{Controlled, VOLUME, refuse};
 use crate::reported_losses::lost_drives;
+use diagnostic::{full_text, text_with_causes};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Value, json};
@@ -49,8 +50,8 @@ impl Controlled {
             let lost = lost_drives(&self.live);
             let changes = of_model.clone();
             let made = pacer.ask(move |paced| paced.rebuild(changes, &lost));
-            made.map_err(|problem| refuse(ErrorKind::Failed, problem))?
-                .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))?;
+            made.map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?
+                .map_err(|error| refuse(ErrorKind::Refused, text_with_causes(&error)))?;
             self.write_settings(&of_model)?;
         }
         if let Some(name) = volume {

@@ -1,11 +1,13 @@
 //! Everything about a served array, as `status` has it.
 
 use crate::bounds::{self, bounds};
-use crate::conditions::{redundancy, stopped_services};
-use crate::control::{Controlled, refuse};
+use crate::conditions::redundancy;
+use crate::controlled::{Controlled, refuse};
 use crate::paced::{Paced, TwinSpec};
 use crate::replicated::services;
+use crate::stopped_services::stopped_services;
 use crate::volumes::pieces_by_class;
+use diagnostic::full_text;
 use driver::protocol::{ErrorKind, Ready, ResponseError};
 use serde_json::{Value, json};
 use twin::TwinCounter;
@@ -45,7 +47,8 @@ impl Controlled {
                 let places = layout.drives();
                 let requested =
                     pacer.ask(move |paced| (model_status(paced, speed), paced.model.parts_of_drives(places)));
-                let (mut model, parts) = requested.map_err(|problem| refuse(ErrorKind::Failed, problem))?;
+                let (mut model, parts) =
+                    requested.map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?;
                 parts_of_drives = Some(parts);
                 model["bounds"] =
                     live.array.twin.as_ref().map_or(Value::Null, |twin| bounds(&twin.description));
@@ -100,7 +103,7 @@ impl Controlled {
     }
 }
 
-/// What the array's time comes from, at this moment.
+/// Returns what the array's time comes from, at this moment.
 fn model_status(paced: &mut Paced<'_>, speed: f64) -> Value {
     let limits: Vec<Value> = paced
         .model

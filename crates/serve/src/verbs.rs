@@ -7,16 +7,16 @@ use serde::Serialize;
 pub(crate) struct VerbSpec {
     /// As it is typed.
     pub name: &'static str,
-    /// What follows, in the order in which it is typed without names.
+    /// Arguments, in the order in which they are typed without names.
     pub arguments: &'static [Argument],
-    /// What may follow them as often as wanted, as in `KEY=VALUE…`.
+    /// Pairs that may follow them as often as wanted, as in `KEY=VALUE…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<&'static str>,
-    /// What it does, for people.
+    /// Effect, in words for people.
     pub does: &'static str,
-    /// Who carries it out.
+    /// Part that carries it out.
     pub scope: Scope,
-    /// Whether data may be lost or service end: whoever presses a button is asked again.
+    /// True where data may be lost or service end: whoever presses a button is asked again.
     pub is_harmful: bool,
 }
 
@@ -39,9 +39,9 @@ pub(crate) enum Scope {
 pub(crate) struct Argument {
     /// Its name on the control socket.
     pub key: &'static str,
-    /// What it is chosen from.
+    /// Kind of value that it is chosen from.
     pub kind: Kind,
-    /// Whether it may be left out.
+    /// True where it may be left out.
     pub is_optional: bool,
 }
 
@@ -179,13 +179,13 @@ pub(crate) fn find(name: &str) -> Option<&'static VerbSpec> {
     VERBS.iter().find(|verb| verb.name == name)
 }
 
-/// What a user types after `ctl SOCKET`, and what it needs.
+/// Returns what a user types after `ctl SOCKET`, and what it needs.
 pub(crate) fn usage() -> String {
     let verbs: Vec<String> = VERBS.iter().map(usage_of).collect();
     verbs.join(" | ")
 }
 
-/// How one is said.
+/// Returns how one is typed.
 pub(crate) fn usage_of(verb: &VerbSpec) -> String {
     let mut words = vec![verb.name.to_owned()];
     words.extend(verb.arguments.iter().map(|argument| {

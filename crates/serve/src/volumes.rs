@@ -2,75 +2,20 @@
 //! exports and the model, in an order in which a crash leaves the state before or after.
 
 use crate::array::ServedArray;
-use crate::conditions::stop_drives;
-use crate::control::{Controlled, failed, refuse};
+use crate::controlled::{Controlled, failed, refuse};
+use crate::events::VolumeOrder;
+use crate::opening::{LIMIT, TEMPLATE, prefer_by_template};
 use crate::paced::KnownVolume;
-use crate::power::PowerCutStore;
-use crate::replicated::{drive_name, drives_of_free, drives_of_template};
+use crate::replicated::drive_name;
 use crate::reported_losses::lost_drives;
+use diagnostic::{full_text, text_with_causes};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
 use std::sync::PoisonError;
 use twin::Limit;
-use volume::{MapError, MappedVolume, Run, Volume, VolumeChange, VolumeError, VolumeMap};
+use volume::{MapError, MappedVolume, Volume, VolumeChange, VolumeMap};
 
-/// Under these a volume's limit and template are kept with it.
-pub(crate) const LIMIT: &str = "limit";
-pub(crate) const TEMPLATE: &str = "template";
-
-/// Change of the volumes.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum VolumeOrder {
-    /// A new one.
-    Create { name: Option<String>, size_bytes: u64, template: Option<String> },
-    /// Another size.
-    Resize { name: String, size_bytes: u64 },
-    /// It is gone.
-    Delete { name: String },
-    /// All of it becomes zero.
-    Initialise { name: String },
-}
-
-/// The volumes of an array as it was left, or as it begins.
-fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {
-    if let Some(map) = volume.volume_map() {
-        return Ok(map);
-    }
-    let mut map = VolumeMap::new(volume.capacity_bytes(), array.volume_unit_bytes());
-    for (name, size_bytes) in array.volumes() {
-        // A description's own volumes fit; one that does not is left out.
-        let _ = map.create(&name, size_bytes, Map::new());
-    }
-    volume.begin_map(map.clone())?;
-    Ok(map)
-}
-
-/// Opens an array's bytes and says where they are to lie.
-pub(crate) fn open(store: PowerCutStore, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
-    let volume = Volume::open(store, array.spec.clone())?;
-    let map = begin(&volume, array)?;
-    prefer_by_template(&volume, array, &map);
-    stop_drives(&volume, array)?;
-    Ok((volume, map))
-}
-
-/// Each volume of a replicated system is to lie on the drives that its template names.
-fn prefer_by_template(volume: &Volume, array: &ServedArray, map: &VolumeMap) {
-    let Some(system) = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref()) else {
-        return;
-    };
-    let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
-    volume.prefer_drives(&all, &drives_of_free(system));
-    for mapped in map.volumes() {
-        let own = system.volumes.iter().find(|own| own.name == mapped.name);
-        let described = own.map(|own| own.template.as_str());
-        let kept = mapped.attributes.get(TEMPLATE).and_then(Value::as_str);
-        let drives = drives_of_template(system, kept.or(described).unwrap_or_default());
-        mapped.runs.iter().for_each(|run| volume.prefer_drives(run, &drives));
-    }
-}
-
-/// How many pieces of a volume lie on drives of each class; nothing where there is one class only.
+/// Returns how many pieces of a volume lie on drives of each class; nothing where there is one class only.
 pub(crate) fn pieces_by_class(volume: &Volume, array: &ServedArray, mapped: &MappedVolume) -> Value {
     let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
     let Some(system) = system else { return Value::Null };
@@ -196,7 +141,7 @@ impl Controlled {
         Ok(json!({"volume": name, "free_bytes": map.free_bytes()}))
     }
 
-    /// What is kept with a new volume.
+    /// Returns what is kept with a new volume.
     fn attributes(&self, template: Option<&str>) -> Result<Map<String, Value>, ResponseError> {
         match (template, self.templates().first()) {
             (None, None) => Ok(Map::new()),
@@ -208,7 +153,7 @@ impl Controlled {
         }
     }
 
-    /// Whether the array has such a template.
+    /// Checks that the array has such a template.
     pub(crate) fn check_template(&self, template: &str) -> Result<(), ResponseError> {
         let names = self.templates();
         if names.contains(&template) {
@@ -247,8 +192,8 @@ impl Controlled {
         let lost = lost_drives(&self.live);
         let outcome = pacer.ask(move |paced| paced.volumes_are(known, &lost));
         outcome
-            .map_err(|problem| refuse(ErrorKind::Failed, problem))?
-            .map_err(|error| refuse(ErrorKind::Refused, error.to_string()))
+            .map_err(|problem| refuse(ErrorKind::Failed, full_text(&problem)))?
+            .map_err(|error| refuse(ErrorKind::Refused, text_with_causes(&error)))
     }
 
     /// After a power cut: the volumes are those of the record.

@@ -1,8 +1,8 @@
 //! Write benchmark: small writes into the bytes of an array, without a client.
 
 use crate::bench::{ARRAY, median, processor_ns, quick_directory};
+use crate::opening::open;
 use crate::power::PowerCutStore;
-use crate::volumes::open;
 use crate::{ServeError, ServedArray};
 use load::Random;
 use rustix::time::ClockId;
@@ -22,7 +22,7 @@ const ROUNDS: usize = 5;
 /// One line of `bench serve --json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct WriteRow {
-    /// What was done.
+    /// Name of the scenario.
     pub scenario: String,
     /// Writes a second, the median of the rounds.
     pub writes_per_s: f64,

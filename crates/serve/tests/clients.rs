@@ -219,7 +219,7 @@ fn commands_are_run_and_data_stays() {
     };
     let refused = serve_array(raid6(), &second, &AtomicBool::new(false), &|_| ()).unwrap_err();
     assert!(
-        matches!(refused, ServeError::Volume { .. }) && refused.to_string().contains("in use"),
+        matches!(refused, ServeError::Volume { .. }) && diagnostic::full_text(&refused).contains("in use"),
         "{refused}"
     );
     assert_eq!(refused.exit_status(), 2);
@@ -227,7 +227,7 @@ fn commands_are_run_and_data_stays() {
     nested.stop();
     let other = array("raid-levels,raid=5,disks=6,capacity=16m");
     let refused = run(&other, "true").unwrap_err();
-    assert!(refused.to_string().contains("another array"), "{refused}");
+    assert!(diagnostic::full_text(&refused).contains("another array"), "{refused}");
     let read = "qemu-io -f raw -c 'read -P 7 0 1M' \"$ARRAYLAB_NBD_URI\" | grep -q failed";
     assert_eq!(run(&raid6(), read).unwrap().outcome, Outcome::CommandEnded(1));
 }

@@ -24,7 +24,7 @@ const SECTOR: u64 = 512;
 const UNDER_WAY_BYTES: u64 = 64 << 10;
 const UNDER_WAY: usize = 32;
 
-/// What a request must be answered with.
+/// Answer that a request must get.
 enum Expected {
     Data(Vec<u8>),
     Done,
@@ -39,7 +39,7 @@ struct Fuzzer<'a> {
     size_bytes: u64,
     stripe_bytes: u64,
     start: u64,
-    /// What the part from `start` must hold.
+    /// Bytes that the part from `start` must hold.
     model: Vec<u8>,
     messages: u64,
 }
@@ -261,7 +261,7 @@ impl Fuzzer<'_> {
         request
     }
 
-    /// What the protocol and docs/served-arrays.md say of a request; changes the model accordingly.
+    /// Returns what the protocol and docs/served-arrays.md say of a request; changes the model accordingly.
     fn expect(&mut self, request: &Request, payload: &[u8], is_structured: bool) -> Expected {
         let invalid = Expected::Errno(Errno::Invalid as u32);
         let allowed = flag::FUA
@@ -314,7 +314,7 @@ impl Fuzzer<'_> {
     }
 }
 
-/// Whether two requests touch the same bytes, at least one changing them, so that their order would matter.
+/// Returns whether two requests touch the same bytes, at least one changing them, so that their order would matter.
 fn overlap(one: &Request, other: &Request) -> bool {
     let changes =
         |request: &Request| matches!(request.command, Command::Write | Command::WriteZeroes | Command::Trim);

@@ -17,7 +17,7 @@ const CHILD: &str = "ARRAYLAB_HOSTILE_CHILD";
 /// 512 MiB for large requests of all clients, 1,000 times 1 MiB and what a connection costs would be the limit;
 /// these clients get nowhere near it.
 const MEMORY_LIMIT_BYTES: u64 = 900 << 20;
-/// What an honest client waits at most for one request meanwhile, on a machine that does other things as well.
+/// Time that an honest client waits at most for one request meanwhile, on a machine that does other things as well.
 const HONEST_LIMIT: Duration = Duration::from_secs(8);
 
 fn shaken_hands(socket: &Path) -> (UnixStream, Client) {

@@ -20,10 +20,10 @@ fn fio(served: &Served, volume: &str, directory: &Path) -> Command {
     command
 }
 
-/// Why the array does not do it.
+/// Returns why the array does not do it.
 fn refused(served: &Served, words: &str) -> String {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    ctl(&served.control, &words).unwrap_err().to_string()
+    diagnostic::full_text(&ctl(&served.control, &words).unwrap_err())
 }
 
 /// Reads of a volume that were answered so far.
@@ -99,7 +99,7 @@ fn a_limit_is_kept_in_every_second() {
     assert!(too_few.len() < LIMIT_ROUNDS, "in each round: {too_few:#?}");
 }
 
-/// How often a busy machine may keep I/Os back.
+/// Number of rounds, as a busy machine may keep I/Os back.
 const LIMIT_ROUNDS: usize = 4;
 
 /// A round in which a limit is set and changed under load. Panics where a limit was exceeded; an error is what was missing.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Teardown, array, directory, is_whole, options, serve, serve_with, tool};
+use diagnostic::full_text;
 use nbd::decode::Command as Nbd;
 use nbd::{Client, Errno};
 use serve::{Endpoint, Options, ServeError, ServedArray, serve_array};
@@ -40,7 +41,7 @@ fn named_drives_hold_the_array() {
     for _ in 0..2 {
         let refused = refusal(raid6(), &named);
         assert!(matches!(refused, ServeError::Drive { .. }), "{refused}");
-        let words = refused.to_string();
+        let words = full_text(&refused);
         let id = words.split_once("--overwrite-data ").expect("the ID is told").1;
         let id: String = id.chars().take_while(|letter| !letter.is_whitespace()).collect();
         named.overwrite_data.push(id);
@@ -161,7 +162,7 @@ fn another_version_is_left_alone() {
     };
     let before = contents();
     let refused = refusal(raid6(), &options(directory.path()));
-    assert!(refused.to_string().contains("format"), "{refused}");
+    assert!(full_text(&refused).contains("format"), "{refused}");
     assert_eq!(refused.exit_status(), 2);
     assert!(contents() == before, "it was changed");
 }

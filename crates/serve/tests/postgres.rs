@@ -18,7 +18,7 @@ const USER: &str = "nobody";
 const CRASHES: u32 = 4;
 const LOAD: Duration = Duration::from_secs(8);
 
-/// Where Debian keeps the server's programs, which are not on everyone's path.
+/// Finds where Debian keeps the server's programs, which are not on everyone's path.
 fn program(name: &str) -> String {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let newest = versions.map(|entry| entry.path().join("bin").join(name)).filter(|path| path.exists()).max();

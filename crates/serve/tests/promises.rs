@@ -279,13 +279,20 @@ fn commands_end_with_the_server() {
     };
     assert_eq!(run("kill -9 $$", &AtomicBool::new(false)), Outcome::CommandEnded(137));
     let stop = AtomicBool::new(false);
+    let marks = tempfile::tempdir().unwrap();
+    let started = marks.path().join("started");
     let began = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(300));
+            let deadline = Instant::now() + PATIENCE;
+            while !started.exists() {
+                assert!(Instant::now() < deadline, "the command never started");
+                std::thread::sleep(Duration::from_millis(10));
+            }
             stop.store(true, Ordering::Release);
         });
-        assert_eq!(run("exec sleep 600", &stop), Outcome::Stopped);
+        let command = format!("touch {}; exec sleep 600", started.display());
+        assert_eq!(run(&command, &stop), Outcome::Stopped);
     });
     assert!(began.elapsed() < PATIENCE);
 }

@@ -133,7 +133,7 @@ fn conditions_outlast_the_server() {
     assert!((0..64).all(|block| client.read(block * 4096, 4096).unwrap().iter().all(|&byte| byte == 7)));
 }
 
-/// What `status` says of the array's condition: all but counts, moments and who is connected.
+/// Returns what `status` says of the array's condition: all but counts, moments and who is connected.
 fn condition(status: &Value) -> Value {
     let model = &status["model"];
     let levels = |part: &Value| -> serde_json::Map<String, Value> {

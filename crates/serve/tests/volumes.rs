@@ -20,7 +20,7 @@ fn listed(served: &Served) -> String {
 
 fn refused(served: &Served, words: &str) -> String {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    ctl(&served.control, &words).unwrap_err().to_string()
+    diagnostic::full_text(&ctl(&served.control, &words).unwrap_err())
 }
 
 /// Bytes of a volume that are all the same.

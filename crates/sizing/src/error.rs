@@ -1,8 +1,10 @@
 //! Questions that cannot be answered.
 
 use campaign::CampaignError;
+use diagnostic::Diagnostic;
 use import::ImportError;
 use plan::PlanError;
+use std::borrow::Cow;
 
 /// Question that cannot be answered, or a twin that failed.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +19,24 @@ pub enum SizingError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The question is invalid.
-    #[error("{message}\nhint: {hint}")]
+    #[error("{message}")]
     Question {
         /// The obstacle.
         message: String,
         /// The way out.
         hint: String,
     },
+}
+
+impl Diagnostic for SizingError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            SizingError::Plan(error) => error.hint(),
+            SizingError::Campaign(error) => error.hint(),
+            SizingError::Import(error) => error.hint(),
+            SizingError::Question { hint, .. } => Some(hint.into()),
+        }
+    }
 }
 
 impl SizingError {

@@ -77,9 +77,9 @@ pub fn designs(
     {
         return Err(error);
     }
-    let reasons = refused
-        .iter()
-        .map(|(design, error)| format!("{design}: {}", error.to_string().lines().next().unwrap_or_default()));
+    let reasons = refused.iter().map(|(design, error)| {
+        format!("{design}: {}", diagnostic::text_with_causes(error).lines().next().unwrap_or_default())
+    });
     Ok((designs, reasons.collect()))
 }
 

@@ -137,7 +137,7 @@ fn wrong_outputs_are_refused() {
         ("{\"sysstat\": 3}".into(), "no statistics"),
         ("{\"resultType\": 3".into(), "EOF"),
     ] {
-        let refused = read_tool_output("f", &text, None).unwrap_err().to_string();
+        let refused = diagnostic::full_text(&read_tool_output("f", &text, None).unwrap_err());
         assert!(refused.contains(expected), "{refused}");
     }
     assert!(read_tool_output("f", IOSTAT, Some("sdz")).unwrap_err().to_string().contains("sdz"));

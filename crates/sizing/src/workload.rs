@@ -219,7 +219,7 @@ mod tests {
             ("title: a\nstreams:\n  - { name: x }\n", "iops"),
             ("title: a\nstrems:\n  - { name: x, iops: 5 }\n", "strems"),
         ] {
-            let refused = Workload::parse("w.yaml", text).unwrap_err().to_string();
+            let refused = diagnostic::full_text(&Workload::parse("w.yaml", text).unwrap_err());
             assert!(refused.contains(expected), "{refused}");
         }
         let misspelt =

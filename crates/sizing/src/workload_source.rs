@@ -447,7 +447,8 @@ mod tests {
             (format!("{HEAD}{{\"device\":3}}\n{}", minute(0, 1)), "r:2"),
             (HEAD.to_owned(), "did anything"),
         ] {
-            let refused = workload_of_recording("r", &mut text.as_bytes()).unwrap_err().to_string();
+            let refused =
+                diagnostic::full_text(&workload_of_recording("r", &mut text.as_bytes()).unwrap_err());
             assert!(refused.contains(expected), "{refused}");
         }
     }

@@ -1,9 +1,11 @@
 //! Counters of hosts, paths, arrays and twins on the run's clock.
 
+use crate::reader::SeriesName;
 use crate::run::Durability;
 use crate::{Run, RunReader, StoreError};
 use rusqlite::params;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One value of one counter, to append.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,7 +144,7 @@ impl RunReader {
         let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
         let mut series: Vec<CounterSeries> = Vec::new();
         // The place of a series by its number; `None` where nobody wants it.
-        let mut places: BTreeMap<i64, Option<usize>> = BTreeMap::new();
+        let mut places: HashMap<i64, Option<usize>> = HashMap::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
             let mut read = || -> rusqlite::Result<()> {
                 let id: i64 = row.get(0)?;
@@ -150,18 +152,20 @@ impl RunReader {
                     Some(&Some(place)) => place,
                     Some(None) => return Ok(()),
                     None => {
-                        let [source, entity, name] = match names.get(&id) {
+                        let known = match names.get(&id) {
                             Some(known) => known.clone(),
                             None => {
                                 let read =
                                     name.query_row([id], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
-                                names.entry(id).or_insert(read).clone()
+                                names.entry(id).or_insert(Arc::new(read)).clone()
                             }
                         };
-                        if !is_wanted(&source, &name) {
+                        let [source, _, name] = &*known;
+                        if !is_wanted(source, name) {
                             places.insert(id, None);
                             return Ok(());
                         }
+                        let [source, entity, name] = SeriesName::clone(&known);
                         series.push(CounterSeries { source, entity, name, points: Vec::new() });
                         places.insert(id, Some(series.len() - 1));
                         series.len() - 1
@@ -175,5 +179,36 @@ impl RunReader {
         }
         series.sort_by(|a, b| (&a.source, &a.entity, &a.name).cmp(&(&b.source, &b.entity, &b.name)));
         Ok(series)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Manifest, NewCase};
+    use rusqlite::StatementStatus;
+
+    /// Proves that a statement is parsed once, not again for each value of its parameters, as SQLite does by itself where it is
+    /// built with STAT4.
+    #[test]
+    fn statements_are_parsed_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let case = |name: &str| NewCase {
+            plan: "p".into(),
+            stage: "s".into(),
+            name: name.into(),
+            settings: serde_json::Map::new(),
+            estimated_duration_ns: 1,
+            estimated_write_bytes: 0,
+        };
+        let path = directory.path().join("run");
+        drop(Run::create(&path, &Manifest::default(), &[case("a"), case("b")]).expect("a run"));
+        let reader = RunReader::open(&path).expect("a run");
+        let mut statement =
+            reader.prepare("SELECT max(id) FROM attempts WHERE case_id = ?1").expect("prepared");
+        for case_index in [0, 1, 0] {
+            statement.query_row([case_index], |row| row.get::<_, Option<i64>>(0)).expect("a row");
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }

@@ -4,9 +4,11 @@ use crate::directory::{self, DATABASE_FILE, MANIFEST_FILE};
 use crate::manifest::read_manifest;
 use crate::{CaseRecord, CaseState, CaseStatus, Manifest, StoreError, schema};
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A run to read; another process may be writing it.
 #[derive(Debug)]
@@ -15,7 +17,7 @@ pub struct RunReader {
     manifest: Manifest,
     connection: Connection,
     /// Names of counter series by their number: every case has the same ones.
-    pub(crate) series_names: RefCell<BTreeMap<i64, SeriesName>>,
+    pub(crate) series_names: RefCell<BTreeMap<i64, Arc<SeriesName>>>,
 }
 
 /// Start of an attempt at a case.
@@ -78,13 +80,35 @@ impl RunReader {
 
     /// Lists every case, in the order of the plan.
     pub fn cases(&self) -> Result<Vec<CaseRecord>, StoreError> {
+        let mut cases = Vec::new();
+        self.for_each_case(&mut |case| {
+            cases.push(case);
+            Ok(())
+        })?;
+        Ok(cases)
+    }
+
+    /// Hands out every case, in the order of the plan, without keeping them.
+    pub fn for_each_case(
+        &self,
+        on_case: &mut dyn FnMut(CaseRecord) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let mut statement = self.prepare(&format!("{CASE_QUERY} ORDER BY cases.id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
-        let mut cases = Vec::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
-            cases.push(self.case_record(row)?);
+            on_case(self.case_record(row)?)?;
         }
-        Ok(cases)
+        Ok(())
+    }
+
+    /// Begins to read the run as it is now, whatever another process writes meanwhile, until the transaction is dropped.
+    /// Statements of their own would each lock the database anew. `None` where a transaction is open already.
+    pub fn snapshot(&self) -> Result<Option<rusqlite::Transaction<'_>>, StoreError> {
+        let is_free = self.connection.is_autocommit();
+        is_free
+            .then(|| self.connection.unchecked_transaction())
+            .transpose()
+            .map_err(|error| self.failed(error))
     }
 
     /// Lists the cases to carry out in this run directory: all, or those of its shard.
@@ -163,7 +187,7 @@ impl RunReader {
                 plan: row.get(1)?,
                 stage: row.get(2)?,
                 name: row.get(3)?,
-                settings: serde_json::Map::new(),
+                settings: Map::new(),
                 estimated_duration_ns: row.get(5)?,
                 estimated_write_bytes: row.get(6)?,
                 state: CaseState::Pending,
@@ -173,7 +197,7 @@ impl RunReader {
             Ok((record, row.get(4)?, row.get(7)?))
         };
         let (mut record, settings, status) = read().map_err(|error| self.failed(error))?;
-        record.settings = self.parse_json(&settings)?;
+        record.settings = self.parse_settings(&settings)?;
         record.state = match status {
             Some(status) => CaseState::Ended(self.parse_status(&status)?),
             None if record.attempts > 0 => CaseState::Begun,
@@ -230,6 +254,12 @@ impl RunReader {
 
     pub(crate) fn parse_json<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.corrupt(format!("JSON in a row: {error}")))
+    }
+
+    /// Settings of a case, without the room that the map keeps for more: a large campaign has as many maps as cases.
+    pub(crate) fn parse_settings(&self, text: &str) -> Result<Map<String, Value>, StoreError> {
+        let settings: Map<String, Value> = self.parse_json(text)?;
+        Ok(settings.into_iter().collect())
     }
 
     pub(crate) fn parse_status(&self, name: &str) -> Result<CaseStatus, StoreError> {

@@ -148,9 +148,9 @@ pub struct DirectionResult {
     pub bw_bytes_per_s: f64,
     /// Completion latency; in open loop from the intended arrival.
     pub latency_ns: LatencyResult,
-    /// In open loop, from issue to completion.
+    /// In open loop, from issue to completion. Few results have it, and a large campaign keeps many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_ns: Option<LatencyResult>,
+    pub service_ns: Option<Box<LatencyResult>>,
 }
 
 /// Latencies in nanoseconds. A figure that the source of the measurement does not give is null: a tool that prints
@@ -261,7 +261,7 @@ impl DirectionResult {
             iops: rate(totals.ios, duration_ns),
             bw_bytes_per_s: rate(totals.bytes, duration_ns),
             latency_ns: LatencyResult::of(&totals.latency),
-            service_ns: totals.service.as_ref().map(LatencyResult::of),
+            service_ns: totals.service.as_ref().map(|service| Box::new(LatencyResult::of(service))),
         }
     }
 }
@@ -328,7 +328,7 @@ impl RunReader {
             let row = row.map_err(|error| self.failed(error))?;
             let loads = self.load_outcomes(row.attempt_id)?;
             let mut result = row.result;
-            result.settings = self.parse_json(&row.settings)?;
+            result.settings = self.parse_settings(&row.settings)?;
             result.status = self.parse_status(&row.status)?;
             if has_warnings {
                 result.warnings = self.warnings_of(row.attempt_id)?;

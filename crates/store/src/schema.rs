@@ -130,6 +130,9 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     // is to be noticed, not followed.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Plans do not depend on bound values. Without this SQLite parses a statement anew for each value of a parameter in a
+    // condition (it is built with STAT4): a quarter of the time in which findings read a run of 10,000 cases.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(())
 }

@@ -103,6 +103,12 @@ pub(crate) fn bad(name: &str, value: &Value, takes: &str) -> TwinError {
     TwinError::BadSetting { name: name.to_owned(), value: value.to_string(), allowed: takes.to_owned() }
 }
 
+/// Reads a number: settings after `twin:NAME,` come as text, those of plans as numbers.
+pub(crate) fn number(name: &str, value: &Value, takes: &str) -> Result<f64, TwinError> {
+    let parsed = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+    parsed.filter(|number: &f64| number.is_finite()).ok_or_else(|| bad(name, value, takes))
+}
+
 /// A setting that a table does not have.
 pub(crate) fn unknown(name: &str, known: &[Setting]) -> TwinError {
     let known: Vec<_> = known.iter().map(|setting| setting.name).collect();

@@ -353,9 +353,8 @@ fn an_array_is_of_one_kind() {
     let error = description.check().unwrap_err();
     assert!(error.problem.contains("no kind of array") && error.hint.contains("groups:"), "{error}");
     assert!(matches!(Twin::build(&description, &Map::new(), 1), Err(TwinError::Description(_))));
-    let unknown =
-        serde_saphyr::from_str::<ArrayDescription>("name: x\ntitle: x\ndisk_arary: {}\n").unwrap_err();
-    assert!(unknown.to_string().contains("line 3"), "{unknown}");
+    let unknown = plan::parse_array("x.yaml", "name: x\ntitle: x\ndisk_arary: {}\n").unwrap_err();
+    assert!(unknown.to_string().contains("x.yaml:3:1"), "{unknown}");
 }
 
 /// Proves that a drawing shows what the description counts, with the spare apart.

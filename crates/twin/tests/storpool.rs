@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use common::{Run, counted_samples as samples, fast_forward_agrees, iops};
+use common::{Run, array_from, counted_samples as samples, fast_forward_agrees, iops};
 use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample};
 use serde_json::{Map, Value, json};
 use twin::{ArrayDescription, Twin, TwinError};
@@ -18,7 +18,7 @@ fn text() -> String {
 }
 
 fn description() -> ArrayDescription {
-    serde_saphyr::from_str(&text()).unwrap()
+    array_from(&text())
 }
 
 fn settings(value: Value) -> Map<String, Value> {
@@ -474,7 +474,7 @@ fn a_run_is_its_seed() {
 fn what_cannot_be_is_refused() {
     let refused = |from: &str, to: &str| {
         assert!(text().contains(from), "{from}");
-        let description: ArrayDescription = serde_saphyr::from_str(&text().replacen(from, to, 1)).unwrap();
+        let description = array_from(&text().replacen(from, to, 1));
         description.check().unwrap_err()
     };
     for (from, to, path) in [

@@ -37,18 +37,3 @@ pub enum UnitError {
         limit: &'static str,
     },
 }
-
-/// The message of an error, and each cause whose text the message does not hold already.
-pub fn message_with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
-            text.push_str("\n  because: ");
-            text.push_str(&words);
-        }
-        cause = error.source();
-    }
-    text
-}

@@ -57,7 +57,7 @@ pub trait BlockStore: Send + Sync {
     fn zero(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
     /// Makes everything written before durable.
     fn sync(&self) -> io::Result<()>;
-    /// Whether a range may hold anything but zeros; `true` where that is not known.
+    /// Returns whether a range may hold anything but zeros; `true` where that is not known.
     fn is_allocated(&self, offset_bytes: u64, length_bytes: u64) -> io::Result<bool>;
 }
 

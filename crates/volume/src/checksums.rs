@@ -37,7 +37,7 @@ pub(crate) fn put_checksums(bytes: &[u8], sums: &mut [u8]) {
     }
 }
 
-/// Where a page may be kept: the one whose number leaves this slot's as its remainder.
+/// Slot that a page may be kept in: the one whose number its own leaves as remainder.
 #[derive(Default)]
 struct Slot {
     page: u64,

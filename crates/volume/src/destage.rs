@@ -14,7 +14,7 @@ const BATCHES_MINIMUM: usize = 8;
 
 /// The destaging of a volume.
 pub(crate) struct Destage {
-    /// What a generation holds at most.
+    /// Bytes that a generation holds at most.
     pub(crate) bytes_limit: AtomicUsize,
     /// The older generation, if there is one.
     pub(crate) older: Mutex<Option<Arc<Older>>>,
@@ -30,9 +30,9 @@ pub(crate) struct Destage {
 pub(crate) struct Older {
     /// Listed by the first that brings some of it.
     pub(crate) pages: Mutex<Option<Pages>>,
-    /// How many there are; 0 until they are listed.
+    /// Number of batches; 0 until they are listed.
     pub(crate) total: AtomicUsize,
-    /// Where the next batch begins.
+    /// Number of the batch that is next.
     pub(crate) next: AtomicUsize,
     /// Pages that are on their drives.
     pub(crate) done: AtomicUsize,

@@ -22,21 +22,21 @@ use std::time::{Duration, Instant};
 /// A half of the journal is this many times as long as a generation at most: what is written over and over takes a place in
 /// the generation once, and one in the journal each time.
 const JOURNAL_FACTOR: usize = 4;
-/// How often the thread that destages looks for more when nobody wakes it.
+/// Period at which the thread that destages looks for more when nobody wakes it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Until the younger generation is this full, who writes brings nothing of the older one.
 const HELP_FROM: f64 = 0.5;
-/// How long who writes waits for what others bring before it looks again.
+/// Wait of a writer for what others bring before it looks again.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// What became of an attempt to bring a batch.
+/// Result of an attempt to bring a batch.
 #[derive(Debug, PartialEq, Eq)]
 enum Batch {
     /// There is no older generation, or no longer.
     Nothing,
     /// A batch was brought, or all was finished.
     Brought,
-    /// What is left is others'.
+    /// All that is left is others'.
     Others,
 }
 
@@ -112,7 +112,7 @@ impl Volume {
         }
     }
 
-    /// How full the younger generation is; 1 when it is to be brought to the drives.
+    /// Returns how full the younger generation is; 1 when it is to be brought to the drives.
     fn fullness(&self) -> f64 {
         let limit = self.destage.bytes_limit.load(Ordering::Relaxed);
         let overlay = self.overlay.younger_bytes() as f64 / limit as f64;
@@ -120,7 +120,7 @@ impl Volume {
         overlay.max(self.journal.size_bytes() as f64 / journal_limit as f64)
     }
 
-    /// What is in memory and not on the drives is kept to about twice this, and each half of the journal to four times: for
+    /// Keeps what is in memory and not on the drives to about twice this, and each half of the journal to four times: for
     /// machines with little memory. 32 MiB otherwise.
     pub fn limit_overlay(&self, bytes: usize) {
         self.destage.bytes_limit.store(bytes.max(PAGE_BYTES), Ordering::Relaxed);
@@ -235,7 +235,7 @@ impl Volume {
         Ok(Batch::Brought)
     }
 
-    /// Which writes drives have missed is in the array's record before the journal forgets it.
+    /// Records which writes drives have missed before the journal forgets it.
     fn record_missed(&self, array: &Array) -> Result<(), VolumeError> {
         if self.has_missed.swap(false, Ordering::AcqRel) {
             let outcome = self.write_record(array);

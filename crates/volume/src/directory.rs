@@ -17,7 +17,7 @@ const LOCK: &str = "lock";
 pub struct NamedDrive {
     /// Its path.
     pub path: PathBuf,
-    /// Whether what it holds may be overwritten when the volume is made. Without it only an empty or missing file is taken.
+    /// Permission to overwrite what it holds when the volume is made. Without it only an empty or missing file is taken.
     pub overwrite: bool,
 }
 
@@ -116,7 +116,7 @@ impl BackingStore for Directory {
     }
 }
 
-/// Whether a path is anything but a missing or empty file.
+/// Returns whether a path is anything but a missing or empty file.
 fn holds_data(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),

@@ -14,7 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where data begins on a drive.
+/// Offset at which data begins on a drive.
 const DATA_OFFSET_BYTES: u64 = 1 << 20;
 const SUPERBLOCK_MAGIC: &[u8; 8] = b"arraylab";
 /// Version of everything a volume stores. Another version is refused.
@@ -39,13 +39,13 @@ pub enum DriveCondition {
 }
 
 impl DriveCondition {
-    /// Whether what it held is given up, and nothing has taken its place.
+    /// Returns whether what it held is given up, and nothing has taken its place.
     pub fn is_lost(self) -> bool {
         matches!(self, DriveCondition::Failed | DriveCondition::Pulled)
     }
 }
 
-/// Whose drive it is.
+/// Superblock: the array and place that a drive belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Superblock {
     pub volume: [u8; 16],
@@ -86,7 +86,7 @@ impl Drive {
         }
     }
 
-    /// How large a file or device must be for a drive of this capacity.
+    /// Returns how large a file or device must be for a drive of this capacity.
     pub(crate) fn size_bytes(capacity_bytes: u64) -> u64 {
         checksums_offset(capacity_bytes) + capacity_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES as u64
     }
@@ -100,7 +100,7 @@ impl Drive {
         }
     }
 
-    /// Whether writes that were journalled for it are to be carried out.
+    /// Returns whether writes that were journalled for it are to be carried out.
     pub(crate) fn takes_writes(&self) -> bool {
         matches!(
             self.condition,
@@ -108,7 +108,7 @@ impl Drive {
         )
     }
 
-    /// Whether a range is one of whole sectors of its data.
+    /// Returns whether a range is one of whole sectors of its data.
     pub(crate) fn holds(&self, offset_bytes: u64, length: usize) -> bool {
         let sector = SECTOR_BYTES as u64;
         offset_bytes.is_multiple_of(sector)
@@ -229,7 +229,7 @@ impl Drive {
     }
 }
 
-/// Where the checksum of a sector lies among the checksums.
+/// Returns where the checksum of a sector lies among the checksums.
 fn checksum_at(offset_bytes: u64) -> u64 {
     offset_bytes / SECTOR_BYTES as u64 * CHECKSUM_BYTES as u64
 }

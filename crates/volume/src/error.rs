@@ -41,7 +41,7 @@ pub enum VolumeError {
     Drive {
         /// The drive.
         drive: u16,
-        /// Why not.
+        /// Reason why not.
         problem: &'static str,
     },
     /// The directory is in use.
@@ -50,12 +50,12 @@ pub enum VolumeError {
         /// The directory.
         path: String,
     },
-    /// What is there is not this array.
+    /// Another array, or none, is there.
     #[error("{path} does not hold this array: {problem}")]
     Foreign {
         /// The directory or drive.
         path: String,
-        /// What differs.
+        /// Difference.
         problem: String,
     },
     /// A stored structure that cannot be read; nothing was written.
@@ -63,13 +63,13 @@ pub enum VolumeError {
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// Description of what is wrong with it.
         problem: String,
     },
     /// A backing file could not be read or written. Acknowledged writes stay in the journal.
     #[error("cannot {operation}")]
     Io {
-        /// What was tried.
+        /// Operation that was tried.
         operation: &'static str,
         /// The error of the operating system.
         #[source]

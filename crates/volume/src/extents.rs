@@ -9,14 +9,14 @@ pub const BLOCK_STATUS_EXTENTS_LIMIT: usize = 1024;
 /// A run of bytes that is all allocated or all not. What is not allocated reads as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockExtent {
-    /// How long it is.
+    /// Length.
     pub length_bytes: u64,
-    /// Whether it may hold anything but zeros.
+    /// True where it may hold anything but zeros.
     pub is_allocated: bool,
 }
 
 impl Volume {
-    /// What of a range is allocated, from its start; at most [`BLOCK_STATUS_EXTENTS_LIMIT`] extents, so that the
+    /// Lists what of a range is allocated, from its start; at most [`BLOCK_STATUS_EXTENTS_LIMIT`] extents, so that the
     /// end may be left out. Never empty for a range that is not.
     pub fn block_status(
         &self,

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 const HEADER_MAGIC: &[u8; 8] = b"al-jrnl\0";
 const HEADER_BYTES: usize = 512;
 const RECORDS_OFFSET_BYTES: u64 = 4096;
-/// Where the second half begins. No record is written beyond it.
+/// Offset at which the second half begins. No record is written beyond it.
 const HALF_BYTES: u64 = 2 << 30;
 /// A half this long is brought to the drives, however much memory there is: the largest record still fits behind it.
 pub(crate) const HALF_BYTES_LIMIT: u64 = HALF_BYTES - RECORDS_OFFSET_BYTES - RECORD_BYTES_LIMIT as u64;
@@ -48,11 +48,11 @@ pub(crate) struct Journal {
 #[derive(Debug, Clone, Copy, Default)]
 struct Half {
     epoch: u64,
-    /// Which of its two headers that is.
+    /// Number of its header, of two.
     slot: u64,
 }
 
-/// Where the next record goes.
+/// End of the journal, where the next record goes.
 #[derive(Debug, Clone, Copy)]
 struct End {
     half: usize,
@@ -191,7 +191,7 @@ impl Journal {
         Ok(Record::verified(bytes))
     }
 
-    /// How long the half is that records go to.
+    /// Returns how long the half is that records go to.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes.load(Ordering::Acquire)
     }

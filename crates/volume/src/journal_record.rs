@@ -107,7 +107,7 @@ impl Record {
         Ok(&self.bytes[sums..start])
     }
 
-    /// How long it is, for [`Record::take_back`].
+    /// Returns how long it is, for [`Record::take_back`].
     pub(crate) fn length(&self) -> usize {
         self.bytes.len()
     }
@@ -157,7 +157,7 @@ impl Record {
         &self.bytes[HEADER_BYTES..]
     }
 
-    /// Where the half began that this record is the first of: behind which epoch, and how many records that had.
+    /// Returns where the half began that this record is the first of: behind which epoch, and how many records that had.
     pub(crate) fn continues(&self) -> Option<(u64, u64)> {
         let content = self.content();
         if self.kind() == CONTINUES { Some((u64_at(content, 0)?, u64_at(content, 8)?)) } else { None }
@@ -241,7 +241,7 @@ impl Record {
         header[24..28].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// How long the record is that begins with this header, if it is that one.
+    /// Returns how long the record is that begins with this header, if it is that one.
     pub(crate) fn length_by_header(header: &[u8], epoch: u64, number: u64) -> Option<usize> {
         let is_it =
             u32_at(header, 0)? == MAGIC && u64_at(header, 8)? == epoch && u64_at(header, 16)? == number;
@@ -265,21 +265,21 @@ impl Record {
     }
 }
 
-/// Where an entry of images lies in its record.
+/// Place of an entry of images in its record.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub drive: u16,
     kind: u16,
     pub offset_bytes: u64,
-    /// Where its checksums begin.
+    /// Offset of its checksums.
     pub sums: usize,
-    /// Where its sectors begin.
+    /// Offset of its sectors.
     pub start: usize,
     pub length: usize,
 }
 
 impl Entry {
-    /// Whether it is an image, rather than a write that was missed.
+    /// True for an image, false for a write that was missed.
     pub(crate) fn is_image(&self) -> bool {
         self.kind == 0
     }

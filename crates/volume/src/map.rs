@@ -17,7 +17,7 @@ pub const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
 pub struct Run {
     /// Its first byte on the array.
     pub start_bytes: u64,
-    /// How long it is.
+    /// Length.
     pub length_bytes: u64,
 }
 
@@ -32,9 +32,9 @@ impl Run {
 pub struct MappedVolume {
     /// Its name; no other volume has it.
     pub name: String,
-    /// What can be read and written.
+    /// Size that can be read and written.
     pub size_bytes: u64,
-    /// Where it lies: at least `size_bytes`, as allocation is in units.
+    /// Places of the volume: at least `size_bytes`, as allocation is in units.
     pub runs: Vec<Run>,
     /// Whatever is to stay with the volume; nothing here reads it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -66,9 +66,9 @@ pub enum MapError {
     /// No room.
     #[error("{wanted_bytes} bytes more do not fit: {free_bytes} are free")]
     NoRoom {
-        /// What is missing.
+        /// Bytes that were asked for.
         wanted_bytes: u64,
-        /// What there is.
+        /// Bytes that are free.
         free_bytes: u64,
     },
     /// A limit.
@@ -205,7 +205,7 @@ impl VolumeMap {
         Ok((Vec::new(), freed))
     }
 
-    /// What is kept with a volume.
+    /// Returns what is kept with a volume.
     pub fn attributes_mut(&mut self, name: &str) -> Result<&mut Map<String, Value>, MapError> {
         let index = self.position(name)?;
         Ok(&mut self.volumes[index].attributes)

@@ -117,7 +117,7 @@ impl Volume {
         self.relocated_pieces.load(Ordering::Relaxed)
     }
 
-    /// How many pieces of a range each drive holds, drive by drive.
+    /// Returns how many pieces of a range each drive holds, drive by drive.
     pub fn pieces_of(&self, run: &Run) -> Vec<u64> {
         let array = self.array();
         let mut pieces = vec![0; array.drives.len()];

@@ -305,7 +305,7 @@ impl Overlay {
         });
     }
 
-    /// Whether any sector of a range is here.
+    /// Returns whether any sector of a range is here.
     pub(crate) fn touches(&self, drive: u16, offset_bytes: u64, length_bytes: u64) -> bool {
         if self.is_empty() {
             return false;

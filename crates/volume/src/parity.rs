@@ -95,7 +95,7 @@ pub fn scale(target: &mut [u8], factor: u8) {
     target.copy_from_slice(&scaled);
 }
 
-/// How many bytes of P and Q are worked on at once: they stay in the first-level cache while all data passes.
+/// Bytes of P and Q that are worked on at once: they stay in the first-level cache while all data passes.
 const BLOCK_BYTES: usize = 4096;
 
 /// Makes P and Q of `data` anew; `q` is `None` for single parity.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// What was brought back is recorded when it is this share of what the record counts as missed, …
+/// Share of what the record counts as missed at which what was brought back is recorded, …
 const SETTLING_DIVISOR: usize = 8;
 /// … and at least so many: the record is written whole each time.
 const SETTLING_MINIMUM: usize = 1024;
@@ -15,7 +15,7 @@ struct Stripes {
     missed: BTreeSet<u64>,
     /// They have them again, but that is not durable: the array's record still counts them as missed.
     settling: BTreeSet<u64>,
-    /// Where the next turn of bringing them back begins.
+    /// Stripe at which the next turn of bringing them back begins.
     next_turn: u64,
 }
 
@@ -38,7 +38,7 @@ impl StaleStripes {
         self.read().missed.range(stripes).take(most).copied().collect()
     }
 
-    /// Where the next turn of bringing them back begins: those before had theirs.
+    /// Returns where the next turn of bringing them back begins: those before had theirs.
     pub(crate) fn next_turn(&self) -> u64 {
         self.read().next_turn
     }
@@ -47,14 +47,14 @@ impl StaleStripes {
         self.write().next_turn = stripe;
     }
 
-    /// Whether so much was brought back that it is worth a record.
+    /// Returns whether so much was brought back that it is worth a record.
     pub(crate) fn is_worth_a_record(&self) -> bool {
         let stripes = self.read();
         let settling = stripes.settling.len();
         settling >= SETTLING_MINIMUM.max((stripes.missed.len() + settling) / SETTLING_DIVISOR)
     }
 
-    /// Whether anything was brought back that the record counts as missed.
+    /// Returns whether anything was brought back that the record counts as missed.
     pub(crate) fn is_settling(&self) -> bool {
         !self.read().settling.is_empty()
     }
@@ -63,7 +63,7 @@ impl StaleStripes {
         self.read().missed.len()
     }
 
-    /// What the array's record is to say.
+    /// Returns what the array's record is to say.
     pub(crate) fn to_record(&self) -> Vec<u64> {
         let stripes = self.read();
         stripes.missed.union(&stripes.settling).copied().collect()

@@ -125,7 +125,7 @@ impl Volume {
         Ok(())
     }
 
-    /// What was copied to drives is made durable, and then recorded.
+    /// Makes durable what was copied to drives, and then records it.
     fn settle(&self) -> Result<(), VolumeError> {
         let mut array = self.array_alone();
         self.settle_locked(&mut array)?;
@@ -134,7 +134,7 @@ impl Volume {
         self.write_record(&array)
     }
 
-    /// What was copied to drives is made durable; the record that the caller writes then no longer counts it as missed.
+    /// Makes durable what was copied to drives; the record that the caller writes then no longer counts it as missed.
     /// Whoever takes a drive away does so first: what is written from then on may be on a drive alone that the record
     /// would have nobody read.
     pub(crate) fn settle_locked(&self, array: &mut Array) -> Result<(), VolumeError> {
@@ -180,7 +180,7 @@ impl Volume {
         Ok(Some(lost_sectors))
     }
 
-    /// How many objects of a range have no replica that serves, how many one, and so on up to all of them. Empty where the
+    /// Returns how many objects of a range have no replica that serves, how many one, and so on to all. Empty where the
     /// layout keeps no replicas.
     pub fn replicas_of(&self, run: &Run) -> Vec<u64> {
         let array = self.array();

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const CHANGES_BYTES_LIMIT: usize = 1 << 20;
 
 thread_local! {
-    /// What columns change by: memory of the thread, so that a small write asks for none.
+    /// Changes of columns: memory of the thread, so that a small write asks for none.
     static CHANGES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SUMS: Cell<Sums> = const { Cell::new(Sums::NONE) };
 }
@@ -80,7 +80,7 @@ pub(crate) struct Moving {
 }
 
 impl Array {
-    /// Where a member of a stripe lies, if its drive serves the stripe.
+    /// Returns where a member of a stripe lies, if its drive serves the stripe.
     fn home(&self, stripe: u64, member: u32) -> Option<Place> {
         let place = self.layout.place(stripe, member);
         if self.is_whole || self.drives[usize::from(place.drive)].serves(stripe) {
@@ -93,7 +93,7 @@ impl Array {
         (has_arrived && target != place).then_some(target)
     }
 
-    /// Where a member of a stripe is to lie as well, while its piece is on its way from a drive that serves: should the move
+    /// Returns where a member of a stripe is to lie as well, while its piece leaves a drive that serves: should the
     /// come to nothing, the old piece must have missed nothing.
     fn next_home(&self, stripe: u64, member: u32) -> Option<Place> {
         let moving = self.moving.as_ref()?;
@@ -105,7 +105,7 @@ impl Array {
         is_due.then_some(target)
     }
 
-    /// How many copies of each member the layout keeps; 1 where it has parity.
+    /// Returns how many copies of each member the layout keeps; 1 where it has parity.
     pub(crate) fn copies(&self) -> u32 {
         match self.layout.redundancy() {
             Redundancy::Copies(copies) => copies,
@@ -113,12 +113,12 @@ impl Array {
         }
     }
 
-    /// Whether all drives hold all they should is looked at anew.
+    /// Looks anew whether all drives hold all they should.
     pub(crate) fn look_whether_whole(&mut self) {
         self.is_whole = self.drives.iter().all(|drive| drive.condition == DriveCondition::Present);
     }
 
-    /// Whether drives are stopped, or lack what was written while they were.
+    /// Returns whether drives are stopped, or lack what was written while they were.
     pub(crate) fn lacks_writes(&self) -> bool {
         let is_behind =
             |drive: &Drive| matches!(drive.condition, DriveCondition::Stopped | DriveCondition::CatchingUp);
@@ -143,12 +143,12 @@ pub(crate) struct Stripes<'a> {
 struct Bad(Vec<usize>);
 
 impl Stripes<'_> {
-    /// Where a member is, if its drive serves the stripe.
+    /// Returns where a member is, if its drive serves the stripe.
     pub(crate) fn home(&self, stripe: u64, member: u32) -> Option<Place> {
         self.array.home(stripe, member)
     }
 
-    /// Where a member is to be as well, if its piece is on its way.
+    /// Returns where a member is to be as well, if its piece is on its way.
     pub(crate) fn next_home(&self, stripe: u64, member: u32) -> Option<Place> {
         self.array.next_home(stripe, member)
     }
@@ -344,7 +344,7 @@ impl Stripes<'_> {
         Ok(())
     }
 
-    /// Why a stripe cannot be read or written: what is missing is lost, or does not run.
+    /// Returns why a stripe cannot be read or written: what is missing is lost, or does not run.
     fn too_little(&self, stripe: u64) -> VolumeError {
         let mut places =
             (0..self.array.layout.members()).map(|member| self.array.layout.place(stripe, member));
@@ -520,7 +520,7 @@ impl Stripes<'_> {
         Ok(())
     }
 
-    /// Whether any member of a stripe that can be asked may hold something.
+    /// Returns whether any member of a stripe that can be asked may hold something.
     pub(crate) fn is_allocated(&self, stripe: u64) -> bool {
         let length = u64::from(self.array.layout.segment_bytes());
         (0..self.array.layout.members()).any(|member| {

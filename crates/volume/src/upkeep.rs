@@ -23,9 +23,9 @@ pub const SCRUB_PLACES_LIMIT: usize = 1000;
 pub struct DriveStatus {
     /// Its number.
     pub drive: u16,
-    /// Whether it serves.
+    /// Condition: whether it serves.
     pub condition: DriveCondition,
-    /// How often it was replaced.
+    /// Number of times that it was replaced.
     pub generation: u32,
     /// Of a replacement: stripes below this one are rebuilt.
     pub rebuilt_below_stripe: u64,
@@ -44,7 +44,7 @@ pub struct VolumeStatus {
     pub drives: Vec<DriveStatus>,
     /// Sectors found bad and put right since the start.
     pub repaired_sectors: u64,
-    /// What is in memory and the journal, and not yet on the drives.
+    /// Bytes that are in memory and the journal, and not yet on the drives.
     pub overlay_bytes: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct ScrubReport {
     pub parity_rewritten_stripes: u64,
     /// Stripes of which a drive is missing, so that only checksums were checked.
     pub degraded_stripes: u64,
-    /// Where it could not repair, at most [`SCRUB_PLACES_LIMIT`] places.
+    /// Places that it could not repair, at most [`SCRUB_PLACES_LIMIT`] of them.
     pub unrepairable: Vec<SectorPlace>,
 }
 

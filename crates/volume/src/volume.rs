@@ -23,7 +23,7 @@ const STRIPE_LOCKS: usize = 1024;
 /// Specification of a volume.
 #[derive(Debug, Clone)]
 pub struct VolumeSpec {
-    /// How it is laid out.
+    /// Layout.
     pub layout: Layout,
     /// Size of each drive, as the layout was made with.
     pub drive_capacity_bytes: Vec<u64>,

@@ -18,28 +18,28 @@ pub enum VolumeChange {
         name: String,
         /// Its size.
         size_bytes: u64,
-        /// What is kept with it.
+        /// Attributes that are kept with it.
         attributes: Map<String, Value>,
     },
     /// Another size: what is added reads as zeros, what is cut off is gone.
     Resize {
-        /// Which.
+        /// Name.
         name: String,
         /// Its new size.
         size_bytes: u64,
     },
     /// It and its data are gone.
     Delete {
-        /// Which.
+        /// Name.
         name: String,
     },
     /// Something else is kept with it.
     Keep {
-        /// Which.
+        /// Name.
         name: String,
         /// Under which key.
         key: String,
-        /// What; null for nothing.
+        /// Value; null for nothing.
         value: Value,
     },
 }
@@ -58,14 +58,14 @@ impl PlannedChange {
         &self.map
     }
 
-    /// What takes a change that gave ranges out back; `before` is the map that it was planned on.
+    /// Returns what takes a change that gave ranges out back; `before` is the map that it was planned on.
     pub fn undo(&self, before: VolumeMap) -> PlannedChange {
         PlannedChange { map: before, got: Vec::new(), freed: self.got.clone() }
     }
 }
 
 impl VolumeMap {
-    /// What a change would lead to.
+    /// Plans a change: what it would lead to.
     pub fn plan(&self, change: &VolumeChange) -> Result<PlannedChange, MapError> {
         let mut map = self.clone();
         let (mut got, mut freed) = (Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ impl Volume {
         self.record_map(Some(map))
     }
 
-    /// What is kept with the array under a key.
+    /// Returns what is kept with the array under a key.
     pub fn kept(&self, key: &str) -> Option<Value> {
         self.attributes().get(key).cloned()
     }

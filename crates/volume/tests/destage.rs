@@ -112,7 +112,7 @@ fn many_runs_reach_their_drives_or_stay_in_the_journal() {
     }
 }
 
-/// What a block may hold: the last entry is what it must hold unless the power is cut.
+/// Contents that a block may have: the last entry is what it must hold unless the power is cut.
 struct Blocks(Vec<Vec<Vec<u8>>>);
 
 impl Blocks {

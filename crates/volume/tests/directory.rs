@@ -114,7 +114,7 @@ const CHILD: &str = "ARRAYLAB_VOLUME_CHILD";
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
 
-/// What the child does until it is killed: writes versioned blocks and logs each after it was acknowledged.
+/// Body of the child until it is killed: writes versioned blocks and logs each after it was acknowledged.
 fn write_until_killed(path: &Path) -> ! {
     let volume = open(path, spec(6)).expect("the child opens the volume");
     let mut log = OpenOptions::new().append(true).create(true).open(path.join("acknowledged")).unwrap();

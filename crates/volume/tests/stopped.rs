@@ -191,7 +191,7 @@ fn catching_up_costs_what_it_copies() {
     assert!(written < 10, "{written} records for {steps} steps");
 }
 
-/// What each sector may hold: the last entry is what it must hold unless the power is cut.
+/// Contents that each sector may have: the last entry is what it must hold unless the power is cut.
 struct Trial {
     store: MemoryBackingStore,
     volume: Option<Volume>,

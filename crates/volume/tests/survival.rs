@@ -7,7 +7,7 @@ use common::{Random, arrays};
 use std::collections::BTreeSet;
 use volume::{DriveCondition, MemoryBackingStore, ScrubReport, Volume, VolumeSpec};
 
-/// What each sector may hold: the last entry is what it must hold unless the power is cut.
+/// Contents that each sector may have: the last entry is what it must hold unless the power is cut.
 struct Model {
     sectors: Vec<Vec<[u8; 512]>>,
 }

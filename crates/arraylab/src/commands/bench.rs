@@ -3,6 +3,7 @@
 use crate::cli::{BenchArgs, BenchKind};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice};
+use diagnostic::Problem;
 use findings::SUSTAINED_METHOD;
 use load::{Direction, Random, Sample};
 use serde_json::json;
@@ -62,7 +63,7 @@ fn bench_sim(arguments: &BenchArgs) -> Result<(), Failure> {
         );
     })?;
     if arguments.plans {
-        let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+        let directory = tempfile::tempdir().map_err(Failure::failed_by)?;
         campaign::bench_plans(directory.path(), &interrupt, &mut |row| {
             let peak_bytes = row.peak_bytes.unwrap_or_default();
             put(
@@ -141,7 +142,7 @@ fn bench_fast_forward(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
 /// Published rows beside what the twins give: a line an array, set and quantity, or the document with every row.
 fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
     let interrupt = super::run::catch_signals()?;
-    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let directory = tempfile::tempdir().map_err(Failure::failed_by)?;
     let mut points = campaign::bench_validation(directory.path(), &interrupt)?;
     let rows = campaign::sum_validation(&points);
     let figures: Vec<report::ValidationFigure> = points.iter().map(validation_figure).collect();
@@ -151,14 +152,12 @@ fn bench_validation(arguments: &BenchArgs) -> Result<(), Failure> {
     if let Some(directory) = &arguments.write {
         let write = |name: &str, text: String| {
             let path = directory.join(name);
-            std::fs::write(&path, text)
-                .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display()).into()))
+            std::fs::write(&path, text).map_err(|error| {
+                Failure::failed(Problem::new(format!("cannot write {}", path.display())).caused_by(error))
+            })
         };
-        let lines: Vec<String> = rows
-            .iter()
-            .map(serde_json::to_string)
-            .collect::<Result<_, _>>()
-            .map_err(|error| Failure::Failed(Box::new(error)))?;
+        let lines: Vec<String> =
+            rows.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(Failure::failed_by)?;
         write("validation.jsonl", lines.iter().map(|line| format!("{line}\n")).collect())?;
         write("validation.md", tables.clone())?;
         for (name, picture) in report::validation_pictures(&figures) {
@@ -224,7 +223,7 @@ fn number(value: Option<f64>) -> String {
 /// Our engine beside fio, in alternating rounds; each line as soon as it is measured.
 fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
     let mut printed = Ok(());
-    ring::bench(&ring::BenchSettings::default(), &mut |row: &ring::BenchResult| {
+    load_engine::bench(&load_engine::BenchSettings::default(), &mut |row: &load_engine::BenchResult| {
         let line = if arguments.json {
             print_json_lines([row])
         } else {
@@ -252,7 +251,7 @@ fn bench_ring(arguments: &BenchArgs) -> Result<(), Failure> {
 }
 
 /// Processor time of an I/O of both engines; nothing where it was not measured.
-fn processor_line(row: &ring::BenchResult) -> String {
+fn processor_line(row: &load_engine::BenchResult) -> String {
     let of = |user_ns: Option<f64>, kernel_ns: Option<f64>, process_ns: Option<f64>| {
         Some(format!(
             "{:.0} ns in the program, {:.0} in the kernel, {} with its threads",
@@ -285,10 +284,8 @@ fn bench_serve(arguments: &BenchArgs) -> Result<(), Failure> {
         .chain(serve::PARITY_SCENARIOS)
         .collect();
     if let Some(part) = arguments.scenario.as_ref().filter(|_| !all.iter().any(|name| is_wanted(name))) {
-        return Err(Failure::refused(format!(
-            "no scenario of `bench serve` has '{part}' in its name\nhint: there are {}",
-            all.join(", ")
-        )));
+        let problem = Problem::new(format!("no scenario of `bench serve` has '{part}' in its name"));
+        return Err(Failure::refused(problem.with_hint(format!("there are {}", all.join(", ")))));
     }
     let mut parity = serve::bench_parity();
     parity.retain(|row| is_wanted(&row.scenario));
@@ -370,7 +367,7 @@ const INTERVAL_NS: u64 = 5 * NANOS_PER_SECOND;
 fn bench_probe(arguments: &BenchArgs) -> Result<(), Failure> {
     // In memory where there is such a place: what is read stands for /proc and sysfs.
     let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let directory = directory.map_err(|error| Failure::Failed(Box::new(error)))?;
+    let directory = directory.map_err(Failure::failed_by)?;
     let cost = campaign::bench_probe(directory.path())?;
     let share = cost.share_of_a_core();
     if arguments.json {
@@ -391,12 +388,12 @@ fn bench_probe(arguments: &BenchArgs) -> Result<(), Failure> {
 }
 
 fn bench_report(arguments: &BenchArgs) -> Result<(), Failure> {
-    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let directory = tempfile::tempdir().map_err(Failure::failed_by)?;
     let path = directory.path().join("run");
     let cases = write_run(&path)?;
     let reader = Run::open_read_only(&path)?;
     let begun = Instant::now();
-    let report = report::from_run(&reader).map_err(|error| Failure::Failed(Box::new(error)))?;
+    let report = report::from_run(&reader).map_err(Failure::failed_by)?;
     let html = report.html();
     let seconds = begun.elapsed().as_secs_f64();
     if arguments.json {
@@ -420,7 +417,7 @@ const CAMPAIGN_DISKS: usize = 12;
 /// Time and memory of `results`, `findings` and `report` of a run whose figures are drawn at random.
 fn bench_campaign(arguments: &BenchArgs) -> Result<(), Failure> {
     let cases = arguments.cases.unwrap_or(CAMPAIGN_CASES).max(1);
-    let directory = tempfile::tempdir().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let directory = tempfile::tempdir().map_err(Failure::failed_by)?;
     let path = directory.path().join("run");
     print_notice(&format!("writing a run of {}", units::human_count(cases, "case")));
     let written = write_campaign(&path, cases)?;
@@ -434,7 +431,7 @@ fn bench_campaign(arguments: &BenchArgs) -> Result<(), Failure> {
         ("findings", |path| json_bytes(&super::findings::found(&Run::open_read_only(path)?)?.all)),
         ("report", |path| {
             let run = Run::open_read_only(path)?;
-            Ok(report::from_run(&run).map_err(|error| Failure::Failed(Box::new(error)))?.html().len())
+            Ok(report::from_run(&run).map_err(Failure::failed_by)?.html().len())
         }),
     ];
     for (name, measured) in commands {
@@ -463,7 +460,7 @@ fn bench_campaign(arguments: &BenchArgs) -> Result<(), Failure> {
 fn json_bytes<T: serde::Serialize>(values: &[T]) -> Result<usize, Failure> {
     let mut bytes = 0;
     for value in values {
-        bytes += serde_json::to_string(value).map_err(|error| Failure::Failed(Box::new(error)))?.len() + 1;
+        bytes += serde_json::to_string(value).map_err(Failure::failed_by)?.len() + 1;
     }
     Ok(bytes)
 }

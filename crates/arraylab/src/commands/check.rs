@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json_lines};
 use crate::table::{Align, render};
 use array::{Array, BLOCK_SIZES, Capacity, Ceiling, Key, Parameter, SetBy, Warning};
+use diagnostic::Problem;
 use serde_json::json;
 use std::process::ExitCode;
 use units::{human_bandwidth, human_bytes, human_duration, human_rate};
@@ -34,7 +35,8 @@ pub fn parts(arguments: &PartsArgs) -> Result<ExitCode, Failure> {
         if !kinds.contains(&kind.as_str()) {
             let hint = plan::did_you_mean(kind, kinds.iter().copied())
                 .unwrap_or_else(|| format!("there are {}", kinds.join(", ")));
-            return Err(Failure::refused(format!("there is no kind of part `{kind}`\nhint: {hint}")));
+            let problem = Problem::new(format!("there is no kind of part `{kind}`"));
+            return Err(Failure::refused(problem.with_hint(hint)));
         }
         parts.retain(|part| part.kind == kind);
     }
@@ -64,7 +66,8 @@ pub fn part_text(name: &str) -> Result<String, Failure> {
     let found = parts.iter().find(|part| part.name == name || format!("{}/{}", part.kind, part.name) == name);
     let Some(part) = found else {
         let hint = plan::did_you_mean(name, parts.iter().map(|part| part.name)).unwrap_or_default();
-        return Err(Failure::refused(format!("there is no part `{name}`\nhint: {hint}")));
+        let problem = Problem::new(format!("there is no part `{name}`"));
+        return Err(Failure::refused(problem.with_hint(hint)));
     };
     let values = plan::part_values(part.kind, part.name)?;
     let mut text = format!("# {}\n{}", file_of(part), part.text);

@@ -1,10 +1,12 @@
 //! `compare`: two or more runs of the same cases.
 
+use super::evidence::TemporaryRun;
 use super::findings::found;
 use crate::cli::CompareArgs;
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
+use diagnostic::Problem;
 use findings::{
     Bounds, CaseComparison, Comparison, InventoryChange, Judgement, Metric, Trend, inventory_changes, junit,
 };
@@ -33,8 +35,9 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let (mut all, mut manifests) = (Vec::new(), Vec::new());
-    for path in &arguments.runs {
-        let run = Run::open_read_only(path)?;
+    let originals = arguments.runs.iter().map(|path| Run::open_read_only(path));
+    let temporary = TemporaryRun::new(arguments.redact)?;
+    for run in temporary.all_redacted(originals.collect::<Result<_, _>>()?)? {
         all.push(found(&run)?);
         manifests.push(run.manifest().clone());
     }
@@ -65,7 +68,11 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         print_trends(arguments, &trends, &changes)?;
     }
     if let Some(path) = &arguments.report {
-        let names = names(&arguments.runs);
+        // A directory may be named for a host, a customer or a person.
+        let names = match arguments.redact {
+            true => (1..=all.len()).map(|number| format!("run-{number}")).collect(),
+            false => names(&arguments.runs),
+        };
         let runs: Vec<ComparedRun<'_>> = names
             .iter()
             .zip(&manifests)
@@ -77,8 +84,9 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         write_report(path, &report::comparison(&compared))?;
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit(&comparisons))
-            .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))?;
+        std::fs::write(path, junit(&comparisons)).map_err(|error| {
+            Failure::refused(Problem::new(format!("cannot write {}", path.display())).caused_by(error))
+        })?;
     }
     Ok(if has_regression { failure::not_met() } else { ExitCode::SUCCESS })
 }

@@ -3,6 +3,7 @@
 use crate::cli::{BundleArgs, VerifyReportArgs};
 use crate::failure::{Failure, not_met};
 use crate::output::{print, print_json_lines, print_notice, write_new};
+use diagnostic::Problem;
 use evidence::{EvidenceError, Verification};
 use serde_json::json;
 use std::path::PathBuf;
@@ -37,7 +38,9 @@ impl TemporaryRun {
     pub fn new(is_needed: bool) -> Result<TemporaryRun, Failure> {
         let make = || tempfile::Builder::new().prefix("arraylab-redacted-").tempdir();
         let directory = is_needed.then(make).transpose();
-        let failed = |error| Failure::refused(format!("cannot make a temporary directory: {error}"));
+        let failed = |error: std::io::Error| {
+            Failure::refused(Problem::new("cannot make a temporary directory").caused_by(error))
+        };
         Ok(TemporaryRun(directory.map_err(failed)?))
     }
 
@@ -46,6 +49,14 @@ impl TemporaryRun {
         match &self.0 {
             Some(directory) => Ok(evidence::redacted_copy(&run, &directory.path().join("run"))?),
             None => Ok(run),
+        }
+    }
+
+    /// The runs themselves, or their redacted copies, in which the same name has the same pseudonym.
+    pub fn all_redacted(&self, runs: Vec<RunReader>) -> Result<Vec<RunReader>, Failure> {
+        match &self.0 {
+            Some(directory) => Ok(evidence::redacted_copies(&runs, directory.path())?),
+            None => Ok(runs),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::cli::ExploreArgs;
 use crate::commands::run::catch_signals;
 use crate::failure::Failure;
 use crate::output::{print, print_notice};
+use diagnostic::Problem;
 use explore::Explorer;
 use metrics::{AccessScope, MetricsListener, Token};
 use std::process::ExitCode;
@@ -18,14 +19,16 @@ const LOOK: Duration = Duration::from_millis(100);
 pub fn explore(arguments: &ExploreArgs) -> Result<ExitCode, Failure> {
     let explorer = Explorer::new(&arguments.array).map_err(|error| Failure::Refused(Box::new(error)))?;
     if !arguments.listen.ip().is_loopback() {
-        return Err(Failure::refused(format!(
-            "{} can be reached from other hosts, and the page is for this one\nhint: `ssh -L 8080:127.0.0.1:PORT` brings a page on 127.0.0.1 elsewhere",
-            arguments.listen
-        )));
+        let problem =
+            format!("{} can be reached from other hosts, and the page is for this one", arguments.listen);
+        return Err(Failure::refused(
+            Problem::from(problem)
+                .with_hint("`ssh -L 8080:127.0.0.1:PORT` brings a page on 127.0.0.1 elsewhere"),
+        ));
     }
     let listener = MetricsListener::bind(arguments.listen, AccessScope::Loopback)
         .map_err(|error| Failure::Refused(Box::new(error)))?;
-    let token = Token::random().map_err(|error| Failure::Failed(Box::new(error)))?;
+    let token = Token::random().map_err(Failure::failed_by)?;
     let fragment = token.reveal().to_owned();
     let interrupt = catch_signals()?;
     let server =

@@ -4,6 +4,7 @@ use super::selection::selection;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
+use diagnostic::Problem;
 use export::{ExportError, FileLayout, PlanFormat, export_plan, fio_json, write_open_metrics};
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,9 +22,10 @@ pub fn export(arguments: &ExportArgs) -> Result<ExitCode, Failure> {
             ExportFormat::Vdbench => export_plan_files(arguments, PlanFormat::Vdbench)?,
             _ if path.is_dir() => return Err(Failure::from(StoreError::NotARun { directory: path.into() })),
             _ => {
-                return Err(Failure::refused(format!(
-                    "{} is a plan, and this format is of a run\nhint: a plan is exported with --format fio or vdbench; of a run name the directory",
-                    arguments.source
+                let problem =
+                    Problem::new(format!("{} is a plan, and this format is of a run", arguments.source));
+                return Err(Failure::refused(problem.with_hint(
+                    "a plan is exported with --format fio or vdbench; of a run name the directory",
                 )));
             }
         }
@@ -44,15 +46,15 @@ fn export_plan_files(arguments: &ExportArgs, format: PlanFormat) -> Result<(), F
         let text: String = exported.files.iter().map(|file| file.text.as_str()).collect();
         return print(&text);
     };
-    let failed = |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    let failed = |error: std::io::Error| {
+        Failure::refused(Problem::new(format!("cannot write {}", directory.display())).caused_by(error))
+    };
     std::fs::create_dir_all(directory).map_err(failed)?;
     let paths: Vec<_> = exported.files.iter().map(|file| directory.join(&file.name)).collect();
     // Looked at before the first is written: either all are, or none.
     if let Some(taken) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-        return Err(Failure::refused(format!(
-            "{} exists\nhint: name another directory, or remove that file first",
-            taken.display()
-        )));
+        let problem = Problem::new(format!("{} exists", taken.display()));
+        return Err(Failure::refused(problem.with_hint("name another directory, or remove that file first")));
     }
     for (file, path) in exported.files.iter().zip(&paths) {
         write_new(path, |out| {
@@ -87,28 +89,32 @@ fn export_run(directory: &Path, arguments: &ExportArgs) -> Result<(), Failure> {
                 "pip install \"arraylab[frames]\"; --format csv needs nothing",
             )
         }
-        ExportFormat::Fio | ExportFormat::Vdbench => Err(Failure::refused(format!(
-            "{} is a run, and this format is of a plan\nhint: a run is exported with --format csv, parquet, fio-json or openmetrics; of a plan give the name or file",
-            arguments.source
-        ))),
+        ExportFormat::Fio | ExportFormat::Vdbench => {
+            let problem =
+                Problem::new(format!("{} is a run, and this format is of a plan", arguments.source));
+            Err(Failure::refused(problem.with_hint(
+                "a run is exported with --format csv, parquet, fio-json or openmetrics; of a plan give the name or file",
+            )))
+        }
     }
 }
 
 fn tables_directory(arguments: &ExportArgs) -> Result<&Path, Failure> {
     arguments.out.as_deref().ok_or_else(|| {
-        Failure::refused("several tables go into a directory\nhint: name one with --out; `arraylab results RUN --csv` prints one")
+        let problem = Problem::new("several tables go into a directory");
+        Failure::refused(problem.with_hint("name one with --out; `arraylab results RUN --csv` prints one"))
     })
 }
 
 /// Results, samples, counters and events as files of a new directory.
 fn export_tables(run: &RunReader, directory: &Path) -> Result<(), Failure> {
     if directory.symlink_metadata().is_ok() {
-        return Err(Failure::refused(format!(
-            "{} exists\nhint: name another directory",
-            directory.display()
-        )));
+        let problem = Problem::new(format!("{} exists", directory.display()));
+        return Err(Failure::refused(problem.with_hint("name another directory")));
     }
-    let failed = |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    let failed = |error: std::io::Error| {
+        Failure::refused(Problem::new(format!("cannot write {}", directory.display())).caused_by(error))
+    };
     let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent).map_err(failed)?;
     // Gone with whatever is in it where something fails.
@@ -155,7 +161,7 @@ impl From<frame::FileError> for Failure {
     fn from(error: frame::FileError) -> Failure {
         match error {
             frame::FileError::Store(error) => error.into(),
-            other => Failure::Refused(Box::new(other)),
+            other => Failure::refused_by(other),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::cli::{GalleryArgs, RateArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
+use diagnostic::Problem;
 use report::gallery::{EntryOrigin, kept_entries, page, published_entries};
 use report::rating::{self, RatedRun, Rating, beside_library, library_table, rated_run};
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 use store::Run;
 
 fn rated(run: &Path) -> Result<RatedRun, Failure> {
-    rated_run(&Run::open_read_only(run)?).map_err(|error| Failure::Refused(Box::new(error)))
+    rated_run(&Run::open_read_only(run)?).map_err(Failure::refused_by)
 }
 
 /// `arraylab rate`
@@ -76,7 +77,7 @@ fn row(rating: &Rating) -> Vec<String> {
 /// `arraylab gallery`; the last line on stdout is the page's path.
 pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
     let cannot = |what: &Path, error: std::io::Error| {
-        Failure::refused(format!("cannot write {}: {error}", what.display()))
+        Failure::refused(Problem::new(format!("cannot write {}", what.display())).caused_by(error))
     };
     std::fs::create_dir_all(&arguments.out).map_err(|error| cannot(&arguments.out, error))?;
     let mut entries = Vec::new();
@@ -95,7 +96,7 @@ pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
         beside.push(table);
         let own = rated.entry;
         let reader = Run::open_read_only(run)?;
-        let report = report::from_run(&reader).map_err(|error| Failure::Refused(Box::new(error)))?;
+        let report = report::from_run(&reader).map_err(Failure::refused_by)?;
         let mut name = own.plan.clone();
         while reports.iter().any(|(_, link): &(String, String)| *link == format!("{name}.html")) {
             name.push_str("-again");
@@ -108,7 +109,7 @@ pub fn gallery(arguments: &GalleryArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.figures {
         let mut lines = String::new();
         for entry in &entries {
-            let line = serde_json::to_string(entry).map_err(|error| Failure::Failed(Box::new(error)))?;
+            let line = serde_json::to_string(entry).map_err(Failure::failed_by)?;
             lines.push_str(&line);
             lines.push('\n');
         }

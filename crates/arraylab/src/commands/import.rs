@@ -3,6 +3,7 @@
 use crate::cli::ImportArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_notice};
+use diagnostic::Problem;
 use import::{ImportError, ImportedPlan, ImportedRun};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,7 +62,9 @@ fn keep_plan(plan: &ImportedPlan, directory: Option<&Path>) -> Result<(), Failur
             .open(&path)
             .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
     };
-    write().map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))?;
+    write().map_err(|error| {
+        Failure::refused(Problem::new(format!("cannot write {}", path.display())).caused_by(error))
+    })?;
     print(&format!("{}\n", path.display()))
 }
 

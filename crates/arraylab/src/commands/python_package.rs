@@ -1,6 +1,7 @@
 //! Work that the Python package does for the command: this process becomes its `python -m arraylab`.
 
 use crate::failure::Failure;
+use diagnostic::Problem;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -14,9 +15,8 @@ const COMMAND: &str = "ARRAYLAB_COMMAND";
 /// Becomes `python3 -m arraylab WORDS…`; comes back only where there is no package.
 pub fn run(what: &str, words: &[OsString], hint: &str) -> Result<(), Failure> {
     let Some(python) = candidates().into_iter().find(has_package) else {
-        return Err(Failure::refused(format!(
-            "`{what}` is the Python package's, and no Python here has it\nhint: {hint}; {PYTHON} names another Python"
-        )));
+        let problem = Problem::new(format!("`{what}` is the Python package's, and no Python here has it"));
+        return Err(Failure::refused(problem.with_hint(format!("{hint}; {PYTHON} names another Python"))));
     };
     let mut command = Command::new(&python);
     command.args(["-m", "arraylab"]).args(words);
@@ -24,7 +24,7 @@ pub fn run(what: &str, words: &[OsString], hint: &str) -> Result<(), Failure> {
         command.env(COMMAND, program);
     }
     let error = command.exec();
-    Err(Failure::refused(format!("{} cannot be run: {error}", python.display())))
+    Err(Failure::refused(Problem::new(format!("{} cannot be run", python.display())).caused_by(error)))
 }
 
 /// Pythons in the order in which they are tried: the one that was named, the one beside this program, those on the path.

@@ -5,6 +5,7 @@ use crate::commands::run::catch_signals;
 use crate::failure::Failure;
 use crate::output::{print, print_notice, write_new};
 use crate::table::{Align, render};
+use diagnostic::Problem;
 use load::Trace;
 use probe::{RecordError, RecordSettings};
 use sizing::{
@@ -32,10 +33,8 @@ pub fn record(arguments: &RecordArgs) -> Result<ExitCode, Failure> {
     let nanos = units::parse_nanos(&arguments.length).map_err(|error| Failure::refused(error.to_string()))?;
     let length = Duration::from_nanos(nanos);
     if length.is_zero() || length > LENGTH_LIMIT {
-        return Err(Failure::refused(format!(
-            "`--for {}` is out of range\nhint: above 0, at most 31d",
-            arguments.length
-        )));
+        let problem = Problem::new(format!("`--for {}` is out of range", arguments.length));
+        return Err(Failure::refused(problem.with_hint("above 0, at most 31d")));
     }
     let out = &arguments.out;
     let settings = RecordSettings {
@@ -48,10 +47,8 @@ pub fn record(arguments: &RecordArgs) -> Result<ExitCode, Failure> {
     // A recording of a week outlives the terminal that began it.
     let is_over = catch_signals()?;
     let file = OpenOptions::new().write(true).create_new(true).open(out).map_err(|error| {
-        Failure::refused(format!(
-            "cannot create {}: {error}\nhint: name a file that is not there yet",
-            out.display()
-        ))
+        let problem = Problem::new(format!("cannot create {}", out.display())).caused_by(error);
+        Failure::refused(problem.with_hint("name a file that is not there yet"))
     })?;
     let mut file = BufWriter::new(file);
     let recorded = probe::record(&settings, &mut file, &|| is_over.load(Ordering::Relaxed));
@@ -89,9 +86,7 @@ pub fn workload(arguments: &WorkloadArgs) -> Result<ExitCode, Failure> {
         _ => workload.text(),
     };
     match &arguments.out {
-        Some(file) => write_new(file, |out| {
-            out.write_all(text.as_bytes()).map_err(|error| Failure::Failed(Box::new(error)))
-        })?,
+        Some(file) => write_new(file, |out| out.write_all(text.as_bytes()).map_err(Failure::failed_by))?,
         None => print(&text)?,
     }
     for unknown in &workload.not_known {
@@ -120,8 +115,9 @@ fn workload_of(source: &Path, unit: Option<&str>) -> Result<Workload, Failure> {
     if let Some(named) = named(source) {
         return Ok(Workload::parse(named.name, named.text)?);
     }
-    let unreadable =
-        |error: std::io::Error| Failure::refused(format!("cannot read {}: {error}", source.display()));
+    let unreadable = |error: std::io::Error| {
+        Failure::refused(Problem::new(format!("cannot read {}", source.display())).caused_by(error))
+    };
     let mut input = BufReader::with_capacity(HEAD_BYTES, File::open(source).map_err(unreadable)?);
     let name = source
         .file_name()

@@ -13,7 +13,7 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Failure> {
     let original = Run::open_read_only(&arguments.run)?;
     let temporary = TemporaryRun::new(arguments.redact)?;
     let run = temporary.redacted(original)?;
-    let report = report::from_run(&run).map_err(|error| Failure::Refused(Box::new(error)))?;
+    let report = report::from_run(&run).map_err(Failure::refused_by)?;
     let (text, name) = match arguments.format {
         ReportFormat::Html => (report.html(), "report.html"),
         ReportFormat::Md => (report.markdown(), "report.md"),

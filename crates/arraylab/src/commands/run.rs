@@ -31,7 +31,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let mut view = LiveView::new(ProgressView::new());
     if let Some(listener) = listener {
         let address =
-            view.expose(listener, campaign.manifest()).map_err(|error| Failure::Failed(error.into()))?;
+            view.expose(listener, campaign.manifest()).map_err(|error| Failure::Failed(Box::new(error)))?;
         print_notice(&format!("metrics: http://{address}/metrics"));
         print_notice(&format!("page: http://{address}/"));
     }
@@ -40,7 +40,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if carried.is_err() {
         say_how_to_resume(&directory);
     }
-    let summary = carried.map_err(|error| Failure::Failed(Box::new(error)))?;
+    let summary = carried.map_err(Failure::failed_by)?;
     if let Some(late_ns) = summary.late_ns {
         print_notice(&format!(
             "kept time with the wall clock; the latest sample was {} late",
@@ -60,7 +60,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
 fn metrics_listener(arguments: &RunArgs) -> Result<Option<MetricsListener>, Failure> {
     let access_scope = if arguments.metrics_network { AccessScope::Network } else { AccessScope::Loopback };
     let bound = arguments.metrics.map(|address| MetricsListener::bind(address, access_scope));
-    bound.transpose().map_err(|error| Failure::Refused(error.into()))
+    bound.transpose().map_err(|error| Failure::Refused(Box::new(error)))
 }
 
 fn begin(arguments: &RunArgs) -> Result<Campaign, Failure> {
@@ -116,7 +116,7 @@ pub fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
         .and_then(|_| signal_hook::flag::register(SIGINT, Arc::clone(&interrupt)))
         .and_then(|_| signal_hook::flag::register(SIGTERM, Arc::clone(&interrupt)))
         .and_then(|_| signal_hook::flag::register(SIGHUP, hung_up));
-    caught.map_err(|error| Failure::Failed(Box::new(error)))?;
+    caught.map_err(Failure::failed_by)?;
     Ok(interrupt)
 }
 

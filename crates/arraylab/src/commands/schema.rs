@@ -12,7 +12,7 @@ pub fn print_schema(arguments: &SchemaArgs) -> Result<ExitCode, Failure> {
         SchemaKind::Array => plan::schema(plan::Kind::Array),
         SchemaKind::Results => store::results_schema(),
     };
-    let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Failed(Box::new(error)))?;
+    let text = serde_json::to_string_pretty(&schema).map_err(Failure::failed_by)?;
     print(&format!("{text}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use crate::cli::{CtlArgs, ServeArgs};
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice};
 use crate::panics::stop_on_panic;
+use diagnostic::Problem;
 use serde_json::Value;
 use serve::{Announcement, Endpoint, Options, Outcome, ServeError, parse_speed};
 use std::io::IsTerminal as _;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Time over which `ctl status` on a terminal measures rates and utilisations.
 const STATUS_OVER: Duration = Duration::from_secs(1);
 const PANIC_HINT: &str =
-    "hint: the server ended rather than leave clients waiting; this is a bug, please report it";
+    "the server ended rather than leave clients waiting; this is a bug, please report it";
 const STATUS_FOOT: &str = "\n(the last second; `arraylab watch` goes on, `--json` has everything)\n";
 
 /// `arraylab serve`
@@ -58,7 +59,7 @@ pub fn serve(arguments: &ServeArgs) -> Result<ExitCode, Failure> {
     };
     let served = serve::run(&options, &stop, &ready);
     if let Some(message) = first_panic.message() {
-        return Err(Failure::Failed(format!("{message}\n{PANIC_HINT}").into()));
+        return Err(Failure::failed(Problem::new(message).with_hint(PANIC_HINT)));
     }
     let served = served?;
     if let Some(lateness) = served.lateness {
@@ -109,14 +110,10 @@ fn in_words(answer: &Value) -> String {
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Failure {
-        let message = match error.hint() {
-            Some(hint) => format!("{error}\nhint: {hint}"),
-            None => error.to_string(),
-        };
         if error.exit_status() == 2 {
-            Failure::Refused(message.into())
+            Failure::Refused(Box::new(error))
         } else {
-            Failure::Failed(message.into())
+            Failure::Failed(Box::new(error))
         }
     }
 }

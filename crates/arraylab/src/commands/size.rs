@@ -4,6 +4,7 @@ use crate::cli::SizeArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_new};
 use crate::table::{Align, render};
+use diagnostic::Problem;
 use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
     Axis, Configuration, Effort, Growth, LeftOut, LoadSource, Requirement, SizeQuestion, SizeRow,
@@ -60,8 +61,9 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         designs.extend(possible);
     }
     if let Some(directory) = &arguments.out {
-        std::fs::create_dir_all(directory)
-            .map_err(|error| Failure::refused(format!("cannot create {}: {error}", directory.display())))?;
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Failure::refused(Problem::new(format!("cannot create {}", directory.display())).caused_by(error))
+        })?;
     }
     let designs_text = human_count(designs.len() as u64, "design");
     print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));
@@ -79,7 +81,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
         for (name, contents) in [("size.jsonl", &lines), ("size.txt", &text)] {
             write_new(&directory.join(name), |file| {
-                file.write_all(contents.as_bytes()).map_err(|error| Failure::Failed(Box::new(error)))
+                file.write_all(contents.as_bytes()).map_err(Failure::failed_by)
             })?;
         }
     }

@@ -1,11 +1,10 @@
 //! Plan features around loads: pauses by rate, events on conditions, pictures, an inventory, and mounts that
 //! a killed run leaves.
 
-use crate::support::{LoopDevice, command, consent_id, query, results, succeed};
+use crate::support::{LoopDevice, command, consent_id, query, results, succeed, wait_until};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 fn plan(directory: &Path, yaml: &str) -> String {
     let path = directory.join("plan.yaml");
@@ -156,11 +155,7 @@ stages:
     let id = consent_id(&words);
     let kill_when_mounted = |words: &[&str]| {
         let mut child = command(words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        let begun = Instant::now();
-        while !is_mounted() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "nothing was mounted");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the file system is mounted", is_mounted);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(is_mounted(), "a killed run leaves it");

@@ -1,6 +1,6 @@
 //! Campaigns on twins, and what can be done with a run.
 
-use crate::support::{command, json_lines, results, succeed, text};
+use crate::support::{command, json_lines, results, succeed, text, wait_until};
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -111,16 +111,12 @@ fn a_twin_on_the_wall_clock_can_be_watched() {
 fn a_twin_on_the_wall_clock_can_be_interrupted() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
-    let begun = Instant::now();
     let mut child = wall_clock_run(&run, "0.001");
     let is_running = || {
         let printed_text = succeed(&["status", run.to_str().unwrap(), "--json"]);
         json_lines(&printed_text).remove(0)["current"].is_object()
     };
-    while !(run.join("manifest.json").exists() && is_running()) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("a case is under way", || run.join("manifest.json").exists() && is_running());
     let requested = Instant::now();
     crate::support::tool("kill", &["-INT", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -216,16 +212,13 @@ fn interruption_and_status() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
     let status = || json_lines(&succeed(&["status", run_name, "--json"])).remove(0);
-    while !(run.join("manifest.json").exists() && status()["current"].is_object()) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("a case is under way", || {
+        run.join("manifest.json").exists() && status()["current"].is_object()
+    });
     assert_eq!(status()["state"], "running");
     assert_eq!(status()["cases_total"], 5);
     succeed(&["mark", run_name, "a cable was pulled"]);
-    std::thread::sleep(Duration::from_millis(500));
     let requested = Instant::now();
     crate::support::tool("kill", &["-INT", &child.id().to_string()]);
     let ended = child.wait().unwrap();
@@ -260,11 +253,7 @@ fn a_lost_terminal_does_not_end_a_campaign() {
     // The reader of stderr goes away, and the terminal says so.
     drop(child.stderr.take());
     // Until it has begun, nobody has told it not to end.
-    let begun = Instant::now();
-    while !run.join("manifest.json").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the campaign has begun", || run.join("manifest.json").exists());
     crate::support::tool("kill", &["-HUP", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(results(&run).len(), 11);

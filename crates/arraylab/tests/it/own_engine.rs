@@ -2,7 +2,7 @@
 
 use crate::support::{
     LoopDevice, NbdFile, NbdServer, arraylab, command, consent_id, full_or_tenth, query, refuse, results,
-    succeed, text, tool, warnings,
+    succeed, text, tool, wait_until, warnings,
 };
 use serde_json::Value;
 use std::fs::{self, File};
@@ -63,17 +63,15 @@ stages:
     let server = NbdServer::new("8G");
     let file = NbdFile::new(&server, &bench.path("nbd"));
     let (plan, run, target) = (bench.text("plan.yaml"), bench.text("run"), file.path.to_str().unwrap());
-    let begun = Instant::now();
     let mut child = command(&["run", &plan, "--out", &run, "--target", target])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let sql = "select count(*) from intervals where attempt_id = 2";
-    while !bench.path("run/run.sqlite").exists() || query(&bench.path("run"), sql) == "0" {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the second case did not begin");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the second case has begun", || {
+        bench.path("run/run.sqlite").exists() && query(&bench.path("run"), sql) != "0"
+    });
     server.signal("-STOP");
     let status = child.wait().unwrap();
     let mut printed_text = String::new();
@@ -151,8 +149,20 @@ fn an_impossible_rate_is_said() {
     let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
     succeed(&words(&plan, &run, &[bench.file_target()]));
     let results = results(&bench.path("run"));
-    let is_short = |result: &Value| result["warnings"].to_string().contains("I/Os were asked for and");
-    assert!(!is_short(&results[0]) && is_short(&results[1]), "{results:?}");
+    let shortfall = |result: &Value| -> Option<(u64, u64)> {
+        let warnings = warnings(result);
+        let (requested, rest) =
+            warnings.iter().find_map(|text| text.split_once(" I/Os were asked for and "))?;
+        let delivered = rest.split_once(" delivered")?.0;
+        Some((requested.parse().unwrap(), delivered.parse().unwrap()))
+    };
+    // A busy machine may fall short of the possible rate too; then what it delivered is less than 99 % of what is named. That
+    // nothing is said of more than that is a test of `ring`.
+    let is_true = |result: &Value, (requested, delivered): (u64, u64)| {
+        result["read"]["ios"] == delivered && delivered * 100 < requested * 99
+    };
+    assert!(shortfall(&results[0]).is_none_or(|short| is_true(&results[0], short)), "{results:?}");
+    assert!(shortfall(&results[1]).is_some_and(|short| is_true(&results[1], short)), "{results:?}");
     // What waited for a place waited from its intended arrival on.
     let latency = |of: &str| results[1]["read"][of]["p50"].as_f64().unwrap();
     assert!(latency("latency_ns") > 10.0 * latency("service_ns"), "{}", results[1]);
@@ -209,20 +219,8 @@ fn killed_and_verified() {
     let targets = [bench.file_target()];
     let mut child =
         command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let intervals = || {
-        let output = std::process::Command::new("sqlite3")
-            .args([&bench.text("run/run.sqlite"), "SELECT count(*) FROM intervals;"])
-            .output()
-            .expect("sqlite3 is needed (scripts/install-test-clients.sh installs it)");
-        text(&output.stdout).trim().parse::<u64>().unwrap_or(0)
-    };
-    let begun = Instant::now();
-    while intervals() < 10 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    // Ten more intervals end before the kill; a busy host may keep the last few late.
-    std::thread::sleep(Duration::from_millis(500));
+    let intervals = || intervals_so_far(&bench.path("run"));
+    wait_until("15 intervals are kept", || intervals() >= 15);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(intervals() >= 15, "{} intervals", intervals());
@@ -264,19 +262,8 @@ fn ctrl_c_is_quick() {
     let targets = [bench.file_target()];
     let mut child =
         command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let count = || {
-        let query = "SELECT count(*) FROM intervals;";
-        let output = std::process::Command::new("sqlite3")
-            .args([&bench.text("run/run.sqlite"), query])
-            .output()
-            .unwrap();
-        text(&output.stdout).trim().parse::<u64>().unwrap_or(0)
-    };
-    let begun = Instant::now();
-    while count() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no interval came while it ran");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let count = || intervals_so_far(&bench.path("run"));
+    wait_until("three intervals are kept", || count() >= 3);
     let requested = Instant::now();
     tool("kill", &["-INT", &child.id().to_string()]);
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -318,11 +305,8 @@ fn short_reads_are_counted_or_end_the_case() {
         let (plan, run) = (bench.text("plan.yaml"), bench.text("run"));
         let targets = [bench.file_target()];
         let child = command(&words(&plan, &run, &targets)).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("five intervals are kept", || intervals_so_far(&bench.path("run")) >= 5);
         let begun = Instant::now();
-        while intervals_so_far(&bench.path("run")) < 5 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
-            std::thread::sleep(Duration::from_millis(20));
-        }
         // Half of the file, and 512 bytes: one block is there in part, the others behind it not at all.
         File::options().write(true).open(bench.path("target")).unwrap().set_len((8 << 20) + 512).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -558,14 +542,11 @@ fn a_device_that_disappears() {
     let targets = [device.path.clone()];
     let child =
         command(&words(&plan, &run, &targets)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while intervals_so_far(&bench.path("run")) < 5 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no intervals came while it ran");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("five intervals are kept", || intervals_so_far(&bench.path("run")) >= 5);
     // Everything behind it is gone: each I/O fails from now on.
     device.cut(0);
-    std::thread::sleep(Duration::from_millis(300));
+    let failed = "SELECT coalesce(sum(errors), 0) FROM samples";
+    wait_until("failed I/Os are counted", || query(&bench.path("run"), failed) != "0");
     tool("kill", &["-INT", &child.id().to_string()]);
     let requested = Instant::now();
     let output = child.wait_with_output().unwrap();

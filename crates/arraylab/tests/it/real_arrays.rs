@@ -2,13 +2,13 @@
 //! several loads, limits and budgets.
 
 use crate::support::{
-    LoopDevice, arraylab, command, consent_id, query, results, succeed, text, warnings, write_program,
+    LoopDevice, arraylab, command, consent_id, query, results, succeed, text, wait_until, warnings,
+    write_program,
 };
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A plan's file.
 fn plan(directory: &Path, name: &str, yaml: &str) -> String {
@@ -336,11 +336,7 @@ stages:
     let killed_words =
         ["run", &plan, "--target", &device.path, "--out", killed.to_str().unwrap(), "--set", "runtime=60"];
     let mut child = command(&killed_words).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while now() != "64" {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the setting was not made");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the setting is made", || now() == "64");
     child.kill().unwrap();
     child.wait().unwrap();
     // Any run that begins puts back what a dead one left; other tests begin runs as well.
@@ -431,11 +427,9 @@ stages:
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-    let begun = Instant::now();
-    while !path.join("manifest.json").exists() || results(&path).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the campaign did not begin");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("the first case has ended", || {
+        path.join("manifest.json").exists() && !results(&path).is_empty()
+    });
     let _ = child.kill();
     child.wait().unwrap();
     succeed(&["run", "--resume", path.to_str().unwrap()]);

@@ -68,6 +68,45 @@ pub fn full_or_tenth(full: u32) -> u32 {
     if std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1") { full } else { full.div_ceil(10) }
 }
 
+/// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Time between two looks at a condition.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Waits until a condition holds; fails by its name where it never does.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Statistic of a test in real time: how many of how many rounds may fall outside, and why.
+pub struct Statistic {
+    pub rounds: usize,
+    pub outside_at_most: usize,
+    pub because: &'static str,
+}
+
+impl Statistic {
+    /// Runs rounds, by their number, until as many are within as have to be; an error of a round is what it showed instead.
+    pub fn check(&self, mut round: impl FnMut(usize) -> Result<(), String>) {
+        let Statistic { rounds, outside_at_most, because } = self;
+        let (mut within, mut outside) = (0, Vec::new());
+        while within < rounds - outside_at_most {
+            match round(within + outside.len()) {
+                Ok(()) => within += 1,
+                Err(seen) => outside.push(seen),
+            }
+            assert!(
+                outside.len() <= *outside_at_most,
+                "more than {outside_at_most} of {rounds} rounds fell outside ({because}): {outside:#?}"
+            );
+        }
+    }
+}
+
 /// A program that a test needs; the test fails by the program's name where it is missing.
 pub fn tool(name: &str, arguments: &[&str]) -> String {
     let output = Command::new(name).args(arguments).stdin(Stdio::null()).output().unwrap_or_else(|error| {
@@ -173,11 +212,7 @@ impl NbdServer {
             .unwrap_or_else(|error| {
                 panic!("nbdkit is needed (scripts/install-test-clients.sh installs it): {error}")
             });
-        let begun = Instant::now();
-        while !socket.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nbdkit did not listen within 10 s");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("nbdkit listens", || socket.exists());
         let uri = format!("nbd+unix:///?socket={}", socket.display());
         NbdServer { uri, child, _directory: directory }
     }
@@ -207,11 +242,7 @@ impl NbdFile {
             .unwrap_or_else(|error| {
                 panic!("nbdfuse is needed (scripts/install-test-clients.sh installs it): {error}")
             });
-        let begun = Instant::now();
-        while std::fs::metadata(path).map_or(0, |found| found.len()) == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nbdfuse did not begin within 10 s");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("nbdfuse shows its file", || std::fs::metadata(path).is_ok_and(|found| found.len() > 0));
         NbdFile { path: path.to_owned(), client }
     }
 }

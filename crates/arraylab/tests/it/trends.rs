@@ -1,6 +1,7 @@
 //! Many runs of one plan: trend, changes of the inventory, and the report of a comparison.
 
-use crate::support::{arraylab, json_lines, refuse, succeed, text};
+use crate::support::{arraylab, json_lines, refuse, succeed, text, tool};
+use report_check::{Run, check_comparison};
 use std::path::Path;
 
 const PLAN: &str = "title: Months\nwatch: { interval: 0.2 }\nstages:\n  mixed:\n    settings: { rw: randrw, rwmixread: 70, runtime: 4, \
@@ -83,10 +84,96 @@ fn a_report_sets_runs_side_by_side() {
     check(&document["tables"], &mut texts);
     check(&document["tiles"], &mut texts);
     assert!(texts > 40, "{texts}");
+    recomputed(&[&runs[0], &runs[1], &runs[5]], &document);
     let too_many: Vec<&str> = std::iter::repeat_n(runs[0].as_str(), 9).collect();
     let (code, message) = refuse(&[&["compare"], &too_many[..], &["--report", "x.html"]].concat());
     assert_eq!(code, Some(2), "{message}");
     assert!(message.contains("at most 8 runs"), "{message}");
+}
+
+/// Recomputes the report of a comparison from its runs, and sees that the checker notices what was altered.
+fn recomputed(paths: &[&String], document: &serde_json::Value) {
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../published");
+    let runs: Vec<(String, Run)> = paths
+        .iter()
+        .map(|path| {
+            let name = Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
+            (name, Run::open(Path::new(path), &published).unwrap())
+        })
+        .collect();
+    assert_eq!(check_comparison(&runs, document), []);
+    let table = |document: &serde_json::Value| {
+        let tables = document["tables"].as_array().unwrap();
+        tables.iter().position(|table| table["id"].as_str().unwrap().starts_with("compared-")).unwrap()
+    };
+    type Change = fn(&mut serde_json::Value, usize);
+    let changes: [(&str, Change); 5] = [
+        ("a figure", |document, table| {
+            let number = &mut document["tables"][table]["rows"][0][2]["numbers"][0];
+            number["value"] = (number["value"].as_f64().unwrap() * 1.01).into();
+        }),
+        ("a change", |document, table| {
+            let number = &mut document["tables"][table]["rows"][0][4]["numbers"][1];
+            number["value"] = (number["value"].as_f64().unwrap() - 0.01).into();
+        }),
+        ("a mark", |document, table| {
+            let text = document["tables"][table]["rows"][0][4]["text"].as_str().unwrap().replace("▼▼", "▲▲");
+            document["tables"][table]["rows"][0][4]["text"] = text.into();
+        }),
+        ("a headline", |document, _| {
+            let number = &mut document["tiles"][0]["value"]["numbers"][0];
+            number["value"] = (number["value"].as_f64().unwrap() * 1.01).into();
+        }),
+        ("the verdict", |document, _| document["verdict"] = "pass".into()),
+    ];
+    for (what, change) in changes {
+        let mut altered = document.clone();
+        change(&mut altered, table(document));
+        assert_ne!(&altered, document, "{what}");
+        assert_ne!(check_comparison(&runs, &altered), [], "{what} was altered");
+    }
+}
+
+/// Proves that a redacted report of a comparison has no name of a host, a device or a directory in any format, paper among them, and
+/// that the same host has the same pseudonym in both runs.
+#[test]
+fn a_redacted_report_of_runs_has_no_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = directory.path().join("months.yaml");
+    std::fs::write(&plan, PLAN.replace("runtime: 4", "runtime: 1")).unwrap();
+    let run = |name: &str, disks: &str, serial: &str| {
+        let run = directory.path().join(name);
+        let words = ["run", plan.to_str().unwrap(), "--target", "twin:raid-levels", "--set", disks, "--out"];
+        succeed(&[&words[..], &[run.to_str().unwrap()]].concat());
+        let path = run.join("manifest.json");
+        let mut manifest: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        manifest["host"]["hostname"] = "zqvault07.example.com".into();
+        manifest["host"]["serial"] = serial.into();
+        manifest["host"]["mounts"] = format!("10.20.30.40:/srv/{serial} on zqvault07").into();
+        std::fs::write(&path, manifest.to_string()).unwrap();
+        run.to_str().unwrap().to_owned()
+    };
+    let runs =
+        [run("zqvault07-january", "disks=6", "S4EVNX0R123"), run("zqvault07-june", "disks=4", "S4EVNX0R987")];
+    let names = ["zqvault07", "s4evnx0r", "10.20.30.40", "/srv/", "january", "june"];
+    for ending in ["html", "md", "json", "pdf"] {
+        let file = directory.path().join(format!("beside.{ending}"));
+        let file = file.to_str().unwrap();
+        let output = arraylab(&["compare", &runs[0], &runs[1], "--report", file, "--redact"]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let found = match ending {
+            "pdf" => tool("pdftotext", &["-layout", file, "-"]),
+            _ => std::fs::read_to_string(file).unwrap().replace('\\', ""),
+        };
+        let lower = found.to_lowercase();
+        for name in names {
+            assert!(!lower.contains(name), "{name} is in {ending}");
+        }
+        assert!(found.contains("run-2") && found.contains("serial-2"), "{ending}: {found}");
+        assert!(!found.contains("host-2"), "one host has one pseudonym: {ending}");
+    }
+    let (code, message) = refuse(&["compare", &runs[0], &runs[1], "--redact"]);
+    assert!(code == Some(2) && message.contains("--report"), "{message}");
 }
 
 /// Every digit of every text within a value lies within one of its numbers, each of which has a source.

@@ -2,6 +2,7 @@
 
 use crate::message::Message;
 use crate::real::reporter::{CaseStop, Reporter};
+use diagnostic::{Problem, full_text};
 use driver::{ArrayDriver, Change, CreatedDevice, DriverError, SetOutcome, Settings, WaitLimits};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
@@ -43,7 +44,8 @@ impl ArraySetter {
         stop: &AtomicBool,
     ) -> Result<Vec<CreatedDevice>, CaseStop> {
         self.set = None;
-        let gave_up = |error: DriverError| CaseStop::GaveUp(format!("the array could not be set: {error}"));
+        let gave_up =
+            |error: DriverError| CaseStop::gave_up(&Problem::of(&error).within("the array could not be set"));
         reporter.waiting("the array is being set");
         let (devices, changes) = match self.driver.set(wanted).map_err(gave_up)? {
             SetOutcome::Refused { reason } => return Err(CaseStop::Refused(reason)),
@@ -85,7 +87,9 @@ impl ArraySetter {
             Ok(changes) => {
                 changes.into_iter().map(|change| Message::Changed { case_index: None, change }).collect()
             }
-            Err(error) => vec![Message::Warning { text: format!("the array was not put away: {error}") }],
+            Err(error) => {
+                vec![Message::Warning { text: format!("the array was not put away: {}", full_text(&error)) }]
+            }
         };
         for message in messages {
             // The coordinator receives until every worker has hung up.

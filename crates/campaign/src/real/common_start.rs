@@ -1,7 +1,7 @@
 //! Common start of the loads of a case on an agent: the coordinator names the moment.
 
 use hosts::Part;
-use ring::StartBarrier;
+use load_engine::StartBarrier;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 

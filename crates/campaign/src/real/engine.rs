@@ -1,7 +1,7 @@
 //! Load engines for real targets: io_uring or fio.
 
+use load_engine::{ErrorPolicy, RingOptions, TrimKind};
 use plan::{SettingScope, SettingValues};
-use ring::{ErrorPolicy, RingOptions, TrimKind};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl RealEngine {
         if requested == Some(EngineChoice::Fio) || has_nbd {
             return Ok(RealEngine::Fio(Arc::new(fio::Engine::find()?)));
         }
-        if let Some(why) = &ring::Engine::probe().why_not {
+        if let Some(why) = &load_engine::Engine::probe().why_not {
             notices.push(format!("warning: {why}: threads with pread and pwrite issue the load instead"));
         }
         Ok(RealEngine::Ring)

@@ -2,6 +2,7 @@
 
 use crate::conditions::WatchedCondition;
 use crate::real::reporter::Reporter;
+use diagnostic::Problem;
 use driver::ArrayDriver;
 use load::Sample;
 use plan::Case;
@@ -102,7 +103,7 @@ impl<'a> Events<'a> {
         driver: &mut dyn ArrayDriver,
         reporter: &Reporter<'_>,
         over: &AtomicBool,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, Problem> {
         let started = Instant::now();
         while !self.is_empty() {
             let since_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -113,9 +114,9 @@ impl<'a> Events<'a> {
                 std::thread::sleep(POLL);
                 continue;
             };
-            driver
-                .event(event.action, event.arguments)
-                .map_err(|error| format!("the event `{}` was not made: {error}", event.action))?;
+            driver.event(event.action, event.arguments).map_err(|error| {
+                Problem::of(&error).within(format!("the event `{}` was not made", event.action))
+            })?;
             let data = json!({ "action": event.action, "arguments": event.arguments });
             reporter.happened(since_ns, "event", event.action, Some(data));
         }
@@ -123,11 +124,11 @@ impl<'a> Events<'a> {
         missed
             .iter()
             .map(|event| match event.at_ns {
-                Some(at_ns) => Err(format!(
+                Some(at_ns) => Err(Problem::new(format!(
                     "the load ended before the event `{}` at {}",
                     event.action,
                     units::human_duration(at_ns)
-                )),
+                ))),
                 None => Ok(format!(
                     "the event `{}` did not take place: its condition has never held",
                     event.action

@@ -1,5 +1,6 @@
 //! File system on a target for the duration of a case.
 
+use diagnostic::{Problem, text_with_causes};
 use plan::Filesystem;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -34,8 +35,8 @@ impl Mounted {
         wanted: &Filesystem,
         device_path: &Path,
         directory: &Path,
-        note: &mut dyn FnMut(&Path, &Path) -> Result<(), String>,
-    ) -> Result<Mounted, String> {
+        note: &mut dyn FnMut(&Path, &Path) -> Result<(), Problem>,
+    ) -> Result<Mounted, Problem> {
         let device = device_path.display().to_string();
         // The guard has looked at the device and the user has consented: what is on it is to be overwritten.
         let force: &[&str] = match wanted.kind.as_str() {
@@ -48,8 +49,9 @@ impl Mounted {
         succeed(&format!("mkfs.{}", wanted.kind), &words)?;
 
         let mount_point = directory.join(MOUNT_POINT);
-        std::fs::create_dir_all(&mount_point)
-            .map_err(|error| format!("cannot create {}: {error}", mount_point.display()))?;
+        std::fs::create_dir_all(&mount_point).map_err(|error| {
+            Problem::new(format!("cannot create {}", mount_point.display())).caused_by(error)
+        })?;
         note(device_path, &mount_point)?;
         let shown = mount_point.display().to_string();
         let options = wanted.options.mount.join(",");
@@ -62,21 +64,25 @@ impl Mounted {
         let file = mount_point.join(FILE_NAME);
         let mut mounted = Mounted { mount_point, file, file_bytes: 0, is_mounted: true };
         mounted.file_bytes = mounted.room(wanted.options.fill_percent)?;
-        mounted.reserve().map_err(|error| format!("cannot make {}: {error}", mounted.file.display()))?;
+        mounted.reserve().map_err(|error| {
+            Problem::new(format!("cannot make {}", mounted.file.display())).caused_by(error)
+        })?;
         Ok(mounted)
     }
 
-    fn room(&self, fill_percent: u8) -> Result<u64, String> {
-        let failed = |error| format!("cannot ask {} for its size: {error}", self.mount_point.display());
+    fn room(&self, fill_percent: u8) -> Result<u64, Problem> {
+        let failed = |error: rustix::io::Errno| {
+            Problem::new(format!("cannot ask {} for its size", self.mount_point.display())).caused_by(error)
+        };
         let space = rustix::fs::statvfs(&self.mount_point).map_err(failed)?;
         let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
         let share_bytes = (u128::from(free_bytes) * u128::from(fill_percent) / 100) as u64;
         let file_bytes = share_bytes - share_bytes % FILE_UNIT_BYTES;
         if file_bytes < FILE_LEAST_BYTES {
-            return Err(format!(
+            return Err(Problem::new(format!(
                 "{fill_percent} % of the file system are {}, too few for a file to load",
                 units::human_bytes(share_bytes)
-            ));
+            )));
         }
         Ok(file_bytes)
     }
@@ -90,13 +96,13 @@ impl Mounted {
     }
 
     /// Unmounts it. What cannot be unmounted is said, and the guard refuses the device until it is.
-    pub fn unmount(mut self) -> Result<(), String> {
+    pub fn unmount(mut self) -> Result<(), Problem> {
         self.try_unmount()
     }
 
-    fn try_unmount(&mut self) -> Result<(), String> {
+    fn try_unmount(&mut self) -> Result<(), Problem> {
         let shown = self.mount_point.display().to_string();
-        let mut cause = String::new();
+        let mut cause = None;
         for attempt in 0..UNMOUNT_ATTEMPTS {
             match succeed("umount", &[&shown]) {
                 Ok(()) => {
@@ -105,13 +111,14 @@ impl Mounted {
                     let _ = std::fs::remove_dir(&self.mount_point);
                     return Ok(());
                 }
-                Err(error) => cause = error,
+                Err(error) => cause = Some(error),
             }
             if attempt + 1 < UNMOUNT_ATTEMPTS {
                 std::thread::sleep(UNMOUNT_PAUSE);
             }
         }
-        Err(format!("{cause}; unmount {shown} by hand"))
+        let cause = cause.map_or_else(String::new, |cause: Problem| text_with_causes(&cause));
+        Err(format!("{cause}; unmount {shown} by hand").into())
     }
 }
 
@@ -125,17 +132,17 @@ impl Drop for Mounted {
 }
 
 /// Runs a program that must succeed.
-fn succeed(program: &str, words: &[&str]) -> Result<(), String> {
+fn succeed(program: &str, words: &[&str]) -> Result<(), Problem> {
     let output = Command::new(program)
         .args(words)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("cannot run {program}: {error}"))?;
+        .map_err(|error| Problem::new(format!("cannot run {program}")).caused_by(error))?;
     if output.status.success() {
         return Ok(());
     }
     let stderr: Vec<_> =
         String::from_utf8_lossy(&output.stderr).split_whitespace().map(str::to_owned).collect();
-    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, stderr.join(" ")))
+    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, stderr.join(" ")).into())
 }

@@ -1,10 +1,11 @@
 //! Targets held by a campaign, which it can release for a while.
 
+use diagnostic::Problem;
 use driver::CreatedDevice;
-use ring::OpenTarget;
+use load_engine::OpenTarget;
 use serde_json::Value;
 use std::path::PathBuf;
-use target::{
+use storage_target::{
     Address, Guard, GuardRefusal, Inspected, PermitError, ReadPermit, Roots, StorageSpec, TargetError,
     WritePermit,
 };
@@ -53,25 +54,25 @@ impl Held {
     /// A file that the campaign itself has made, in a file system of its own.
     pub fn of_own_file(text: String, file: PathBuf) -> Result<Held, PermitError> {
         let mut held = Held::new(text, StorageSpec::Path(file), true, Vec::new());
-        let inspected = target::inspect(&Roots::system(), &held.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &held.spec)?;
         held.consents.extend(inspected.consent_id);
         held.hold()?;
         Ok(held)
     }
 
     /// Opens it for our own engine, as far as the campaign's leave goes. It must be held for as long as that is used.
-    pub fn open(&self, direct: bool) -> Result<OpenTarget, String> {
+    pub fn open(&self, direct: bool) -> Result<OpenTarget, Problem> {
         let opened = match &self.permit {
             Some(Permit::Write(permit)) => OpenTarget::writing(permit, direct),
             Some(Permit::Read(permit)) => OpenTarget::reading(permit, direct),
-            None => return Err(format!("{} is not held", self.text)),
+            None => return Err(format!("{} is not held", self.text).into()),
         };
-        opened.map_err(|error| error.to_string())
+        opened.map_err(|error| Problem::of(&error))
     }
 
     /// Looks at it, and says whether it may be used as it will be. Touches nothing.
     pub fn check(&self) -> Result<Inspected, PermitError> {
-        let inspected = target::inspect(&Roots::system(), &self.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
         if self.is_written {
             Guard::default().check_write(&inspected, &self.consents)?;
         }
@@ -86,7 +87,7 @@ impl Held {
                 permit
             }
             None => {
-                let inspected = target::inspect(&Roots::system(), &self.spec)?;
+                let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
                 let guard = Guard::default();
                 if self.is_written {
                     Permit::Write(guard.permit_write(&inspected, &self.consents)?)
@@ -108,7 +109,7 @@ impl Held {
     pub fn replace(&mut self, device: &CreatedDevice) -> Result<(), PermitError> {
         self.permit = None;
         self.spec = StorageSpec::Path(device.path.clone());
-        let inspected = target::inspect(&Roots::system(), &self.spec)?;
+        let inspected = storage_target::inspect(&Roots::system(), &self.spec)?;
         self.consents.extend(inspected.consent_id.clone());
         self.hold().map(|_| ())
     }

@@ -2,6 +2,7 @@
 
 use crate::message::Message;
 use crate::real::reporter::{CaseStop, Reporter};
+use diagnostic::{Diagnostic, full_text};
 use driver::Change;
 use driver::host::{
     Applied, HostError, HostRoots, HostSetting, HostSettings, PutBack, Recovered, default_state_directory,
@@ -27,7 +28,7 @@ impl HostSettingsGuard {
         devices: &[String],
         reporter: &Reporter<'_>,
     ) -> Result<(), CaseStop> {
-        let not_settable = |error: &dyn std::fmt::Display| CaseStop::NotSettable(error.to_string());
+        let not_settable = |error: &dyn Diagnostic| CaseStop::NotSettable(full_text(error));
         let wanted = settings_of(case).map_err(|error| not_settable(&error))?;
         if wanted == self.made && (wanted.is_empty() || self.made_on == devices) {
             return Ok(());
@@ -37,9 +38,8 @@ impl HostSettingsGuard {
             return Ok(());
         }
         if devices.is_empty() && wanted.iter().any(|it| matches!(it, HostSetting::Queue { .. })) {
-            return Err(not_settable(
-                &"the target is no block device of this host: it has no block queue to set",
-            ));
+            let reason = "the target is no block device of this host: it has no block queue to set";
+            return Err(CaseStop::NotSettable(reason.to_owned()));
         }
         let opened = self.opened(reporter.sender()).map_err(|error| not_settable(&error))?;
         let applied = opened.apply(&wanted, devices).map_err(|error| not_settable(&error))?;
@@ -85,7 +85,7 @@ impl HostSettingsGuard {
         match opened.put_back() {
             Ok(put_back) => report_put_back(put_back, tx),
             Err(error) => {
-                let text = format!("settings of the host could not be put back: {error}");
+                let text = format!("settings of the host could not be put back: {}", full_text(&error));
                 let _ = tx.send(Message::Warning { text });
             }
         }

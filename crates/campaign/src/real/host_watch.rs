@@ -2,6 +2,7 @@
 //! commands and Prometheus addresses, all on the run's clock.
 
 use crate::message::{Message, OwnedCounter};
+use diagnostic::{full_text, text_with_causes};
 use plan::Watch;
 use probe::{
     Answer, CollectorSettings, CollectorSource, CollectorThread, CommandSettings, DeviceSelection,
@@ -41,7 +42,7 @@ impl HostWatch {
         let host = match start_host(&watched, origin, tx.clone()) {
             Ok(thread) => Some(thread),
             Err(error) => {
-                problems.push(format!("the host's counters are not read: {error}"));
+                problems.push(format!("the host's counters are not read: {}", full_text(&error)));
                 None
             }
         };
@@ -51,7 +52,9 @@ impl HostWatch {
             let settings = CollectorSettings { source, interval, timeout, run_start: origin.start };
             match start_collector(settings, origin, tx.clone()) {
                 Ok(thread) => collectors.push(thread),
-                Err(error) => problems.push(format!("counters of `{name}` are not read: {error}")),
+                Err(error) => {
+                    problems.push(format!("counters of `{name}` are not read: {}", full_text(&error)));
+                }
             }
         }
         (HostWatch { host, collectors }, problems)
@@ -67,7 +70,9 @@ impl HostWatch {
                 summary.late
             )),
             Some(Ok(_)) | None => {}
-            Some(Err(error)) => missed.push(format!("the host's counters ended early: {error}")),
+            Some(Err(error)) => {
+                missed.push(format!("the host's counters ended early: {}", full_text(&error)));
+            }
         }
         missed.extend(self.collectors.into_iter().filter_map(|thread| thread.stop().warning()));
         missed
@@ -136,7 +141,9 @@ fn start_collector(
                 let counters = values.into_iter().map(owned).collect();
                 Message::HostCounters { at_ns: origin.at_ns + at_ns, counters }
             }
-            Err(why) => Message::Warning { text: format!("{why}; it is asked again") },
+            Err(problem) => {
+                Message::Warning { text: format!("{}; it is asked again", text_with_causes(&problem)) }
+            }
         };
         // As above.
         let _ = tx.send(message);

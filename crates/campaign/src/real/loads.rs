@@ -1,9 +1,10 @@
 //! Concurrent loads on real targets, each by its own engine.
 
+use diagnostic::{Problem, full_text};
 use fio::{FioCase, FioError, FioOutcome};
 use load::{ContentTally, LoadSpec, Sample};
+use load_engine::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use plan::SettingValues;
-use ring::{HandoverChoice, OpenTarget, RingCase, RingOutcome, RingTargets, StartBarrier};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -69,7 +70,7 @@ pub(crate) struct Measured {
     pub verified_blocks: Option<u64>,
     /// Tally of the written content, where the load asks for compressible content or duplicates.
     pub content: Option<ContentTally>,
-    /// Handover of I/O by our own engine, where it chose by trials.
+    /// Handover of I/O by our own engine, where there were trials.
     pub handover: Option<HandoverChoice>,
 }
 
@@ -120,11 +121,11 @@ pub(crate) fn run_at_once(
     let run_one = |number: usize, load: &RealLoad| -> LoadRun {
         let own_directory = match own_directory(directory, loads.len(), &load.name) {
             Ok(own) => own,
-            Err(why) => {
+            Err(problem) => {
                 if let Some(barrier) = start {
                     barrier.cancel();
                 }
-                return LoadRun::failed(why);
+                return LoadRun::failed(full_text(&problem));
             }
         };
         // A load that begins later is ready as soon as the others are.
@@ -221,7 +222,7 @@ fn by_fio(
             LoadRun { measured: take(outcome), failed, is_pending: false }
         }
         Err(error) => {
-            let failed = Some(error.to_string());
+            let failed = Some(full_text(&error));
             let is_pending = matches!(error, FioError::Hung { is_pending: true, .. });
             let measured = match error {
                 FioError::Failed { partial: Some(partial), .. }
@@ -274,7 +275,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
         io_size_bytes: load.io_size_bytes,
         journal: load.load.shape.verify.then_some(directory),
     };
-    let driven = ring::run_behind(
+    let driven = load_engine::run_behind(
         start,
         &case,
         &mut |sample| hand_on(sample),
@@ -288,7 +289,7 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
             if let Some(barrier) = start {
                 barrier.cancel();
             }
-            return LoadRun::failed(error.to_string());
+            return LoadRun::failed(full_text(&error));
         }
     };
     let is_pending = outcome.is_pending();
@@ -300,8 +301,8 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
         let RingTargets::Open(targets) = targets else {
             return LoadRun::failed("a null target keeps nothing that could be verified");
         };
-        match ring::verify(targets, chunk_bytes, &written, stop) {
-            Err(error) => failed = Some(error.to_string()),
+        match load_engine::verify(targets, chunk_bytes, &written, stop) {
+            Err(error) => failed = Some(full_text(&error)),
             Ok(report) if report.wrong > 0 => {
                 let first = report.named.first().map_or_else(String::new, ToString::to_string);
                 failed = Some(format!(
@@ -317,10 +318,10 @@ fn by_ring(targets: RingTargets<'_>, chunk_bytes: u64, issue: &Issue<'_>) -> Loa
 
 fn why_failed(outcome: &RingOutcome) -> Option<String> {
     match &outcome.ended {
-        ring::Ended::Completed => outcome.not_answered(),
-        ring::Ended::Interrupted => None,
-        ring::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
-        ring::Ended::Failed(kind) => Some(format!(
+        load_engine::Ended::Completed => outcome.not_answered(),
+        load_engine::Ended::Interrupted => None,
+        load_engine::Ended::DeviceGone(kind) => Some(format!("the target is gone: {kind}")),
+        load_engine::Ended::Failed(kind) => Some(format!(
             "an I/O failed: {kind} (with `continue_on_error: all` errors are counted and the case goes on)"
         )),
     }
@@ -355,15 +356,16 @@ fn of_ring(outcome: RingOutcome) -> Measured {
         warnings,
         verified_blocks: None,
         content: outcome.content,
-        handover: outcome.handover.filter(|choice| !choice.trials.is_empty()),
+        handover: outcome.handover.filter(|choice| choice.trial_ios > 0),
     }
 }
 
-fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, String> {
+fn own_directory(directory: &Path, loads: usize, name: &str) -> Result<PathBuf, Problem> {
     if loads == 1 {
         return Ok(directory.to_owned());
     }
     let own = directory.join(name);
-    std::fs::create_dir_all(&own).map_err(|error| format!("cannot create {}: {error}", own.display()))?;
+    std::fs::create_dir_all(&own)
+        .map_err(|error| Problem::new(format!("cannot create {}", own.display())).caused_by(error))?;
     Ok(own)
 }

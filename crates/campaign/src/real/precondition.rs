@@ -1,10 +1,11 @@
 //! Preconditioning writes before a case.
 
 use crate::real::loads::RealLoad;
+use diagnostic::Problem;
 use load::{LoadShape, LoadSpec, Pattern};
 use plan::Preconditioning;
 use rustix::fs::FallocateFlags;
-use target::Address;
+use storage_target::Address;
 
 /// A target that takes less than this is broken: preconditioning ends as failed after the time that this rate needs.
 const SLOWEST_BYTES_PER_S: u64 = 5_000_000;
@@ -62,7 +63,7 @@ pub(crate) fn filling(capacity_bytes: u64, interval_ns: u64, seed: u64) -> (Load
 }
 
 /// Discards all data of a range (first byte, length) behind an address, so that it is as if never written.
-pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64)) -> Result<(), String> {
+pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64)) -> Result<(), Problem> {
     let path = match address {
         Address::Path(path) => path,
         Address::NbdUri(_) => return Err("an NBD address takes no purge here".into()),
@@ -71,11 +72,11 @@ pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64))
     let file = std::fs::OpenOptions::new()
         .write(true)
         .open(path)
-        .map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
+        .map_err(|error| Problem::new(format!("{} cannot be opened", path.display())).caused_by(error))?;
     // On a block device the kernel makes a discard of it that reads as zeros, or refuses; it never writes zeros.
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&file, mode, offset_bytes, length_bytes)
-        .map_err(|error| format!("it takes no discards: {error}"))
+        .map_err(|error| Problem::new("it takes no discards").caused_by(error))
 }
 
 /// Returns true if less was written than requested; jobs end with whole blocks.

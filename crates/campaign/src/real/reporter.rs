@@ -1,6 +1,7 @@
 //! Messages of a case to the coordinator, and the reasons why a case stops.
 
 use crate::message::{CaseEvent, Message};
+use diagnostic::{Diagnostic, full_text};
 use serde_json::Value;
 use std::sync::mpsc::SyncSender;
 
@@ -17,6 +18,18 @@ pub(crate) enum CaseStop {
     GaveUp(String),
     /// The run is to stop.
     Stopped,
+}
+
+impl CaseStop {
+    /// The target or the engine failed with an error.
+    pub fn failed(error: &dyn Diagnostic) -> CaseStop {
+        CaseStop::Failed(full_text(error))
+    }
+
+    /// An error after which nothing can be measured.
+    pub fn gave_up(error: &dyn Diagnostic) -> CaseStop {
+        CaseStop::GaveUp(full_text(error))
+    }
 }
 
 /// A case's way to the thread that keeps the run.

@@ -12,18 +12,19 @@ use crate::real::{AgentParts, ArraySetter, Held, HeldTargets, HostWatch, WatchSe
 use crate::sample_sum::add_to_interval;
 use crate::targets::target_of;
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
+use diagnostic::{Problem, full_text, text_with_causes};
 use hosts::Part;
 use load::ContentTally;
+use load_engine::{Handover, HandoverChoice};
 use plan::{Amount, Case, SettingScope, SettingValues, Stripe};
-use ring::{Handover, HandoverChoice};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use storage_target::{Address, Inspected, Roots};
 use store::{CaseOutcome, CaseStatus, LoadOutcome, PRECONDITIONING_LOAD, RunClock};
-use target::{Address, Inspected, Roots};
 
 /// Parts of a worker.
 #[derive(Debug)]
@@ -151,8 +152,8 @@ impl Testbed {
         }
         self.set_array(case, reporter, stop)?;
         self.parts.targets.hold().map_err(|error| match self.parts.array {
-            Some(_) => CaseStop::GaveUp(error.to_string()),
-            None => CaseStop::Failed(error.to_string()),
+            Some(_) => CaseStop::gave_up(&error),
+            None => CaseStop::failed(&error),
         })?;
         let devices = self.parts.targets.kernel_names();
         self.host.apply(case, &devices, reporter)?;
@@ -228,7 +229,7 @@ impl Testbed {
             )));
         }
         for (target, device) in targets.iter_mut().zip(&devices) {
-            target.replace(device).map_err(|error| CaseStop::GaveUp(error.to_string()))?;
+            target.replace(device).map_err(|error| CaseStop::gave_up(&error))?;
             reporter.happened(
                 0,
                 "device",
@@ -254,9 +255,10 @@ impl Testbed {
                     reporter.happened(0, "purge", &format!("{} was purged", held.text), None);
                     continue;
                 }
-                Err(why) => format!(
-                    "{} was not purged ({why}): the test begins in the state that earlier writes left",
-                    held.text
+                Err(problem) => format!(
+                    "{} was not purged ({}): the test begins in the state that earlier writes left",
+                    held.text,
+                    text_with_causes(&problem)
                 ),
             };
             reporter.send(Message::Warning { text });
@@ -296,7 +298,7 @@ impl Testbed {
             RealEngine::Fio(engine) => {
                 let inspected = held.first().and_then(|held| held.inspected());
                 let inspected = inspected.ok_or_else(|| CaseStop::Failed("no target is held".into()))?;
-                let target = fio_target(inspected.address()).map_err(CaseStop::Failed)?;
+                let target = fio_target(inspected.address()).map_err(|problem| CaseStop::failed(&problem))?;
                 Ok(Issuer::Fio { engine: Arc::clone(engine), target, server: None })
             }
             RealEngine::Ring => {
@@ -305,10 +307,10 @@ impl Testbed {
                 {
                     return Ok(Issuer::Null { capacity_bytes: inspected.capacity_bytes });
                 }
-                let opened: Result<Vec<_>, String> = held.iter().map(|held| held.open(direct)).collect();
-                let targets = opened.map_err(CaseStop::Failed)?;
+                let opened: Result<Vec<_>, Problem> = held.iter().map(|held| held.open(direct)).collect();
+                let targets = opened.map_err(|problem| CaseStop::failed(&problem))?;
                 let unit_bytes = stripe.and_then(|stripe| stripe.unit_bytes);
-                let chunk_bytes = ring::stripe_chunk_bytes(&targets, unit_bytes);
+                let chunk_bytes = load_engine::stripe_chunk_bytes(&targets, unit_bytes);
                 Ok(Issuer::Ring { targets, chunk_bytes })
             }
         }
@@ -386,12 +388,13 @@ impl Testbed {
         target.let_go();
         let host = &mut self.host;
         let mut note = |device: &Path, mount_point: &Path| {
-            host.note_mount(device, mount_point, reporter.sender()).map_err(|error| error.to_string())
+            host.note_mount(device, mount_point, reporter.sender()).map_err(|error| Problem::of(&error))
         };
-        let mounted = Mounted::make(wanted, &device, directory, &mut note).map_err(CaseStop::Failed)?;
+        let mounted = Mounted::make(wanted, &device, directory, &mut note)
+            .map_err(|problem| CaseStop::failed(&problem))?;
         let (fill, bytes) = filling(mounted.file_bytes, self.parts.interval_ns, case.load.seed);
         let measured = Held::of_own_file(target_text.clone(), mounted.file.clone())
-            .map_err(|error| CaseStop::Failed(error.to_string()))
+            .map_err(|error| CaseStop::failed(&error))
             .and_then(|file| {
                 let on_file = |name: &str, load, io_size_bytes, settings: SettingValues| {
                     Ok(RealLoad {
@@ -410,7 +413,7 @@ impl Testbed {
                 let load = on_file(ONLY_LOAD, case.load.clone(), io_size_bytes, case.settings.clone())?;
                 self.run_loads(case, &[load], directory, reporter, stop, outcome)
             });
-        let unmounted = mounted.unmount().map_err(CaseStop::Failed);
+        let unmounted = mounted.unmount().map_err(|problem| CaseStop::failed(&problem));
         measured.and(unmounted)
     }
 
@@ -457,8 +460,7 @@ impl Testbed {
                 .iter()
                 .enumerate()
                 .map(|(index, load)| {
-                    let number = target_of(case, index, &texts)
-                        .map_err(|error| CaseStop::Failed(error.to_string()))?;
+                    let number = target_of(case, index, &texts).map_err(|error| CaseStop::failed(&error))?;
                     let held = [&targets[number]];
                     let part = parts.get(index).copied().flatten();
                     on((&load.name, part), &load.settings, &load.load, load.ends_after, load.start_ns, &held)
@@ -540,7 +542,7 @@ impl Testbed {
                 outcome.warnings.extend(missed);
                 None
             }
-            Err(why) => Some(why),
+            Err(problem) => Some(full_text(&problem)),
         };
         let is_only = loads.len() == 1;
         let mut is_pending = false;
@@ -603,7 +605,13 @@ fn handover_data(load: &RealLoad, choice: &HandoverChoice) -> Value {
         trial["iops"] = json!(iops.round());
         trial
     });
-    json!({ "load": load.name, "chosen": way(&choice.chosen), "trials": trials.collect::<Vec<_>>() })
+    let trials: Vec<Value> = trials.collect();
+    json!({
+        "load": load.name,
+        "chosen": way(&choice.chosen),
+        "trials": trials,
+        "trial_ios": choice.trial_ios,
+    })
 }
 
 /// Keeps an engine's totals, which are exact.
@@ -645,7 +653,7 @@ pub(crate) fn io_size_bytes(
     ends_after.map(|amount| amount.resolve(range_bytes))
 }
 
-pub(crate) fn fio_target(address: Address) -> Result<fio::Target, String> {
+pub(crate) fn fio_target(address: Address) -> Result<fio::Target, Problem> {
     match address {
         Address::Path(path) => Ok(fio::Target::Path(path)),
         Address::NbdUri(uri) => Ok(fio::Target::Nbd(uri)),

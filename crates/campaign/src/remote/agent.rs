@@ -10,6 +10,7 @@ use crate::real::{AgentParts, CommonStart, HostWatch, RealWorker};
 use crate::remote::assignment::{case_of, case_to_measure};
 use crate::remote::replies::reply_of;
 use crate::worker::{CaseJob, Worker};
+use diagnostic::{Problem, full_text, text_with_causes};
 use hosts::{
     CaseEnd, Hello, MeasureRequest, OpenRequest, Opened, OpenedTarget, PROTOCOL, Reply, Request,
     SILENCE_LIMIT, WireLoad, decode_request, read_frame, write_frame,
@@ -188,8 +189,9 @@ fn read_all(input: &mut impl Read, shared: &Shared, requests: &Sender<Request>) 
                     return;
                 }
             }
-            Err(why) => {
-                shared.send(&Reply::Refused { why: format!("a message is not understood: {why}") });
+            Err(problem) => {
+                let why = format!("a message is not understood: {}", text_with_causes(&problem));
+                shared.send(&Reply::Refused { why });
                 return;
             }
         }
@@ -221,7 +223,7 @@ fn serve(shared: &Arc<Shared>, jobs: &Receiver<Request>, interrupt: &AtomicBool)
                         }
                         opened = Some(run);
                     }
-                    Err(why) => shared.send(&Reply::Refused { why }),
+                    Err(problem) => shared.send(&Reply::Refused { why: full_text(&problem) }),
                 },
                 (Request::Measure(request), Some(run)) => {
                     let end = measure(run, *request, shared, &tx);
@@ -257,10 +259,9 @@ fn watch_silence(shared: &Shared, interrupt: &AtomicBool) {
     }
 }
 
-fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Opened), String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
+fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Opened), Problem> {
     let plan = plan::parse_plan(&request.plan_name, &request.plan_source, &request.plan_text)
-        .map_err(|error| text(&error))?;
+        .map_err(|error| Problem::of(&error))?;
     let loaded =
         LoadedPlan { name: request.plan_name, source: request.plan_source, text: request.plan_text, plan };
     let hosts::SelectionText { stages, only, set } = request.selection;
@@ -269,7 +270,7 @@ fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Op
         loaded: &loaded,
         selection: &selection,
         seed: request.seed,
-        targets: parse_targets(&request.targets).map_err(|error| text(&error))?,
+        targets: parse_targets(&request.targets).map_err(|error| Problem::of(&error))?,
         consents: request.consents,
         engine: Some(crate::EngineChoice::Ring),
         array_driver: None,
@@ -280,12 +281,12 @@ fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Op
         hosts: Vec::new(),
         push_binary: false,
     };
-    let cases = expand(&requested).map_err(|error| text(&error))?;
+    let cases = expand(&requested).map_err(|error| Problem::of(&error))?;
     let own = cases
         .iter()
         .filter_map(|case| case_of(case, &request.host, &request.hosts, loaded.plan.jobs))
         .collect();
-    let checked = check_real(&requested, own).map_err(|error| text(&error))?;
+    let checked = check_real(&requested, own).map_err(|error| Problem::of(&error))?;
     let crate::executor::Executor::Real(worker) = checked.executor else {
         return Err("a simulated array runs on one host".into());
     };
@@ -303,7 +304,7 @@ fn open(request: OpenRequest, start: &Arc<CommonStart>) -> Result<(OpenedRun, Op
             notices.extend(recovered.put_back.problems);
         }
         Some(Err(error)) => {
-            notices.push(format!("what killed runs may have left was not put back: {error}"));
+            notices.push(format!("what killed runs may have left was not put back: {}", full_text(&error)));
         }
         None => {}
     }
@@ -344,7 +345,7 @@ fn measure(
     };
     let (case, parts) = match case_to_measure(case, request) {
         Ok(resolved) => resolved,
-        Err(why) => return failed(why),
+        Err(problem) => return failed(full_text(&problem)),
     };
     let directory = match CaseDirectory::create() {
         Ok(directory) => directory,

@@ -6,6 +6,7 @@
 use crate::CampaignError;
 use crate::remote::RunHost;
 use crate::worker::ONLY_LOAD;
+use diagnostic::Problem;
 use hosts::{LoadRequest, MeasureRequest, Part};
 use load::{Arrival, LoadSpec, Random, RateCurve};
 use plan::{Case, HostChoice, JobShare, NamedLoad, VolumeShare};
@@ -147,12 +148,11 @@ fn divide_arrivals(arrival: &mut Arrival, of: f64) {
 pub(super) fn case_to_measure(
     case: &Case,
     request: MeasureRequest,
-) -> Result<(Case, Vec<Option<Part>>), String> {
+) -> Result<(Case, Vec<Option<Part>>), Problem> {
     let mut case = case.clone();
     let mut parts = Vec::new();
     if case.loads.is_empty() {
-        let [only] =
-            <[LoadRequest; 1]>::try_from(request.loads).map_err(|_| "the case has one load".to_owned())?;
+        let [only] = <[LoadRequest; 1]>::try_from(request.loads).map_err(|_| "the case has one load")?;
         let replay = case.load.shape.replay.take();
         (case.load, case.settings) = (only.load, only.settings);
         case.load.shape.replay = replay;
@@ -162,7 +162,8 @@ pub(super) fn case_to_measure(
     let mut loads = Vec::new();
     for wanted in request.loads {
         let known = case.loads.iter().find(|load| load.name == wanted.name);
-        let mut load = known.ok_or_else(|| format!("the case has no load `{}`", wanted.name))?.clone();
+        let mut load =
+            known.ok_or_else(|| Problem::new(format!("the case has no load `{}`", wanted.name)))?.clone();
         let replay = load.load.shape.replay.take();
         (load.load, load.settings) = (wanted.load, wanted.settings);
         load.load.shape.replay = replay;

@@ -2,6 +2,7 @@
 
 use crate::CampaignError;
 use crate::remote::RunHost;
+use diagnostic::{Problem, full_text};
 use hosts::{
     AgentCommand, HostAddress, Link, LinkEvent, OpenRequest, Opened, Part, Reply, Request, SelectionText,
     push_binary,
@@ -44,7 +45,7 @@ pub(crate) fn now_ns() -> u64 {
 /// Connects to all hosts and opens them. Refused where any of them refuses, with the reasons of all.
 pub(crate) fn connect(request: &ConnectRequest<'_>) -> Result<(Vec<OpenHost>, HostEvents), CampaignError> {
     let (tx, rx) = channel();
-    let results: Vec<Result<(Link, Opened), String>> = std::thread::scope(|scope| {
+    let results: Vec<Result<(Link, Opened), Problem>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..request.hosts.len())
             .map(|number| {
                 let tx = tx.clone();
@@ -59,7 +60,7 @@ pub(crate) fn connect(request: &ConnectRequest<'_>) -> Result<(Vec<OpenHost>, Ho
     for result in results {
         match result {
             Ok((link, opened)) => open.push(OpenHost { link, opened }),
-            Err(why) => problems.push(why),
+            Err(problem) => problems.push(full_text(&problem)),
         }
     }
     if problems.is_empty() {
@@ -77,12 +78,12 @@ fn open_one(
     request: &ConnectRequest<'_>,
     number: usize,
     tx: &Sender<(usize, LinkEvent)>,
-) -> Result<(Link, Opened), String> {
+) -> Result<(Link, Opened), Problem> {
     let host = &request.hosts[number];
     let version = env!("CARGO_PKG_VERSION");
     let mut agent = AgentCommand::default();
     if request.push_binary && matches!(host.spec.address, HostAddress::Ssh(_)) {
-        agent.program = push_binary(&host.spec, version).map_err(|error| error.to_string())?;
+        agent.program = push_binary(&host.spec, version).map_err(|error| Problem::of(&error))?;
     }
     // Until the host is open, its news are read here.
     let (first_tx, first_rx) = channel();
@@ -97,7 +98,8 @@ fn open_one(
             let _ = later.send((number, event));
         }
     };
-    let link = Link::open(&host.spec, &agent, version, now_ns, forward).map_err(|error| error.to_string())?;
+    let link =
+        Link::open(&host.spec, &agent, version, now_ns, forward).map_err(|error| Problem::of(&error))?;
     let all: Vec<String> = request.hosts.iter().map(|host| host.spec.name.clone()).collect();
     let share = request.loaded.plan.share;
     let part = Part { index: number as u32, of: all.len() as u32 };
@@ -118,7 +120,7 @@ fn open_one(
         // Also hosts that all use the whole write it together beforehand, each a part.
         part: share.filter(|_| part.of > 1).map(|_| part),
     })));
-    let named = |why: &str| format!("host `{}`: {why}", host.spec.name);
+    let named = |why: &str| Problem::new(format!("host `{}`: {why}", host.spec.name));
     match first_rx.recv_timeout(OPEN_LIMIT) {
         Ok(LinkEvent::Reply(Reply::Opened(opened))) if opened.targets.len() == host.targets.len() => {
             Ok((link, *opened))

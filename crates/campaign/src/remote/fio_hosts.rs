@@ -8,11 +8,12 @@ use crate::prepare::RunRequest;
 use crate::real::Held;
 use crate::remote::RunHost;
 use crate::remote::fio_worker::{FioHost, FioTarget};
+use diagnostic::{Problem, full_text};
 use hosts::HostAddress;
 use plan::Case;
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::{StorageSpec, TargetSpec};
+use storage_target::{StorageSpec, TargetSpec};
 
 /// Opens the hosts for these cases. Refused with the reasons of all hosts.
 pub(crate) fn open_fio_hosts(
@@ -29,7 +30,7 @@ pub(crate) fn open_fio_hosts(
             [] => case.load.writes(),
             loads => loads.iter().any(|load| load.load.writes()),
         });
-    let results: Vec<Result<FioHost, String>> = std::thread::scope(|scope| {
+    let results: Vec<Result<FioHost, Problem>> = std::thread::scope(|scope| {
         let engine = &engine;
         let threads: Vec<_> = requested
             .hosts
@@ -39,8 +40,8 @@ pub(crate) fn open_fio_hosts(
         let joined = threads.into_iter().map(|thread| thread.join());
         joined.map(|result| result.unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
     });
-    let problems: Vec<&str> =
-        results.iter().filter_map(|result| result.as_ref().err().map(String::as_str)).collect();
+    let problems: Vec<String> =
+        results.iter().filter_map(|result| result.as_ref().err().map(|problem| full_text(problem))).collect();
     if !problems.is_empty() {
         return Err(CampaignError::Refused(problems.join("\n")));
     }
@@ -96,23 +97,25 @@ fn open_one(
     engine: &fio::Engine,
     writes: bool,
     consents: &[String],
-) -> Result<FioHost, String> {
+) -> Result<FioHost, Problem> {
     let name = &host.spec.name;
     let HostAddress::Fio(address) = &host.spec.address else {
-        return Err(format!(
+        return Err(Problem::new(format!(
             "host `{name}`: {} is no server of fio; with --engine fio all hosts are fio://HOST:PORT",
             host.spec.address
-        ));
+        )));
     };
     let server = fio::Server { machine: address.machine.clone(), port: address.port };
-    let directory = ProbeDirectory::create().map_err(|error| format!("host `{name}`: {error}"))?;
-    let version =
-        server.version_text(engine, &directory.0).map_err(|error| format!("host `{name}`: {error}"))?;
+    let directory =
+        ProbeDirectory::create().map_err(|error| Problem::of(&error).within(format!("host `{name}`")))?;
+    let version = server
+        .version_text(engine, &directory.0)
+        .map_err(|error| Problem::of(&error).within(format!("host `{name}`")))?;
     if version != engine.version_text {
-        return Err(format!(
+        return Err(Problem::new(format!(
             "host `{name}`: its fio is {version}, and this one is {}; client and server must be the same",
             engine.version_text
-        ));
+        )));
     }
     let mut targets = Vec::new();
     for text in &host.targets {
@@ -121,27 +124,29 @@ fn open_one(
     Ok(FioHost { host: host.clone(), server, targets })
 }
 
-fn open_target(host: &str, text: &str, writes: bool, consents: &[String]) -> Result<FioTarget, String> {
-    let named = |why: String| format!("host `{host}`: {why}");
+fn open_target(host: &str, text: &str, writes: bool, consents: &[String]) -> Result<FioTarget, Problem> {
+    let named = |problem: Problem| problem.within(format!("host `{host}`"));
     if !text.starts_with("nbd") {
         let path = PathBuf::from(text);
         if !path.is_absolute() {
-            return Err(named(format!("`{text}` is no whole path, and a server of fio starts anywhere")));
+            let problem = format!("`{text}` is no whole path, and a server of fio starts anywhere");
+            return Err(named(problem.into()));
         }
         let consent = format!("{host}:{text}");
         if writes && !consents.contains(&consent) {
-            return Err(named(format!(
+            let problem = format!(
                 "nobody can look at what `{text}` holds there, and the plan writes to it; to overwrite it: --overwrite-data {consent}"
-            )));
+            );
+            return Err(named(problem.into()));
         }
         return Ok(FioTarget::Path(path));
     }
-    let spec = match TargetSpec::parse(text).map_err(|error| named(error.to_string()))? {
+    let spec = match TargetSpec::parse(text).map_err(|error| named(Problem::of(&error)))? {
         TargetSpec::Storage(spec @ StorageSpec::Nbd(_)) => spec,
-        _ => return Err(named(format!("`{text}` is no NBD address"))),
+        _ => return Err(named(format!("`{text}` is no NBD address").into())),
     };
     let held = Held::new(text.to_owned(), spec, writes, consents.to_vec());
-    held.check().map_err(|error| named(error.to_string()))?;
+    held.check().map_err(|error| named(Problem::of(&error)))?;
     Ok(FioTarget::Nbd(Box::new(held)))
 }
 

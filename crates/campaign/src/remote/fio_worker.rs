@@ -13,6 +13,7 @@ use crate::remote::grid::SampleGrid;
 use crate::remote::outcome::{begun, not_settable};
 use crate::remote::totals::{HostEnd, take_totals};
 use crate::worker::{CaseJob, Worker};
+use diagnostic::{Problem, full_text};
 use hosts::Part;
 use load::Sample;
 use plan::{Case, JobShare, Plan, SettingValues, VolumeShare};
@@ -68,7 +69,7 @@ impl FioRemoteWorker {
     }
 
     /// The loads of a case with the number of each one's host.
-    fn loads(&self, case: &Case, hosts: &mut [FioHost]) -> Result<Vec<(usize, String, RealLoad)>, String> {
+    fn loads(&self, case: &Case, hosts: &mut [FioHost]) -> Result<Vec<(usize, String, RealLoad)>, Problem> {
         let mut loads = Vec::new();
         for (number, request) in requests(case, &self.names, self.share, self.jobs).into_iter().enumerate() {
             for wanted in request.into_iter().flat_map(|request| request.loads) {
@@ -80,22 +81,24 @@ impl FioRemoteWorker {
                 };
                 let (target, capacity_bytes) = match host.targets.get_mut(place) {
                     None => {
-                        return Err(format!(
+                        return Err(Problem::new(format!(
                             "host `{name}`: no target is left for the load `{}`",
                             wanted.name
-                        ));
+                        )));
                     }
                     Some(FioTarget::Path(path)) => (fio::Target::Path(path.clone()), None),
                     Some(FioTarget::Nbd(held)) => {
-                        let inspected = held.hold().map_err(|error| format!("host `{name}`: {error}"))?;
+                        let inspected = held
+                            .hold()
+                            .map_err(|error| Problem::of(&error).within(format!("host `{name}`")))?;
                         (fio_target(inspected.address())?, Some(inspected.capacity_bytes))
                     }
                 };
                 let load = part_of_load(&wanted.load, capacity_bytes, wanted.part)
-                    .ok_or_else(|| format!("host `{name}`: {NO_SIZE}"))?;
+                    .ok_or_else(|| Problem::new(format!("host `{name}`: {NO_SIZE}")))?;
                 let ends_after = case.loads.get(place).map_or(case.ends_after, |load| load.ends_after);
                 let io_size_bytes = match (ends_after, capacity_bytes.or(load.size_bytes)) {
-                    (Some(_), None) => return Err(format!("host `{name}`: {NO_SIZE}")),
+                    (Some(_), None) => return Err(format!("host `{name}`: {NO_SIZE}").into()),
                     (ends_after, bytes) => io_size_bytes(ends_after, &load, bytes.unwrap_or(0)),
                 };
                 loads.push((
@@ -163,7 +166,9 @@ impl Worker for FioRemoteWorker {
         }
         let loads = match self.loads(case, &mut hosts) {
             Ok(loads) => loads,
-            Err(why) => return Ended::without_result(outcome, CaseStatus::Failed, why),
+            Err(problem) => {
+                return Ended::without_result(outcome, CaseStatus::Failed, full_text(&problem));
+            }
         };
         let Some(directory) = &job.directory else {
             return Ended::without_result(

@@ -6,6 +6,7 @@ use crate::remote::grid::SampleGrid;
 use crate::remote::state::{HostContext, LOOK, State};
 use crate::remote::totals::{HostEnd, take_totals};
 use crate::sample_sum::add_to_interval;
+use diagnostic::{Problem, text_with_causes};
 use hosts::{ClockEstimate, LinkEvent, Reply, Request};
 use load::Sample;
 use plan::Case;
@@ -172,7 +173,10 @@ impl Running<'_> {
             }
             Reply::Sample { load, sample } => match sample.to_sample() {
                 Ok(sample) => self.take_sample(number, &load, sample),
-                Err(why) => self.fail(number, &format!("a sample of its agent is wrong: {why}")),
+                Err(problem) => {
+                    let why = text_with_causes(&problem);
+                    self.fail(number, &format!("a sample of its agent is wrong: {why}"));
+                }
             },
             Reply::Ended(end) => self.take_end(number, HostEnd::read(*end)),
             Reply::Event { case_at_ns, kind, text, data } => {
@@ -245,10 +249,13 @@ impl Running<'_> {
         }
     }
 
-    fn take_end(&mut self, number: usize, end: Result<HostEnd, String>) {
+    fn take_end(&mut self, number: usize, end: Result<HostEnd, Problem>) {
         let end = match end {
             Ok(end) => end,
-            Err(why) => return self.fail(number, &format!("the end of its case is wrong: {why}")),
+            Err(problem) => {
+                let why = text_with_causes(&problem);
+                return self.fail(number, &format!("the end of its case is wrong: {why}"));
+            }
         };
         let mut whole = Vec::new();
         for (load, grid) in &mut self.grids {

@@ -1,6 +1,7 @@
 //! Totals of a case over all hosts: histograms are merged, counts are added.
 
 use crate::worker::ONLY_LOAD;
+use diagnostic::Problem;
 use hosts::CaseEnd;
 use plan::Case;
 use store::{CaseOutcome, CaseStatus, HostTotals, LoadOutcome};
@@ -20,11 +21,11 @@ pub(super) struct HostEnd {
 
 impl HostEnd {
     /// The end as received, or what is wrong with it.
-    pub fn read(end: CaseEnd) -> Result<HostEnd, String> {
+    pub fn read(end: CaseEnd) -> Result<HostEnd, Problem> {
         let statuses = [CaseStatus::Done, CaseStatus::Failed, CaseStatus::Refused, CaseStatus::NotSettable];
         let status = statuses.into_iter().find(|status| status.name() == end.status);
         if status.is_none() && end.status != "stopped" {
-            return Err(format!("a case that ended as `{}`", end.status));
+            return Err(format!("a case that ended as `{}`", end.status).into());
         }
         Ok(HostEnd {
             status,
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn an_unknown_status_is_refused() {
         let end = CaseEnd { status: "fine".into(), ..CaseEnd::default() };
-        assert!(HostEnd::read(end).unwrap_err().contains("`fine`"));
+        assert!(HostEnd::read(end).unwrap_err().to_string().contains("`fine`"));
         let end = CaseEnd { status: "stopped".into(), ..CaseEnd::default() };
         assert_eq!(HostEnd::read(end).unwrap().status, None);
     }

@@ -2,13 +2,14 @@
 
 use super::concurrent;
 use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
+use diagnostic::Problem;
 use load::Device as _;
 use plan::Case;
 use std::ops::ControlFlow;
 use twin::Twin;
 
 /// Runs a case on a twin.
-pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, String> {
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, Problem> {
     if !case.loads.is_empty() {
         return concurrent::run(twin, case, on_sample);
     }
@@ -25,5 +26,6 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
         }
     });
     let missed = timed_events.end()?;
-    ran.map(|extrapolation| CaseRun { extrapolation, missed }).map_err(|error| error.to_string())
+    ran.map(|extrapolation| CaseRun { extrapolation, missed })
+        .map_err(|error| Problem::from(error.to_string()))
 }

@@ -3,6 +3,7 @@
 use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
 use super::twin_error;
 use crate::CampaignError;
+use diagnostic::Problem;
 use load::{Extrapolation, Generator, LoadControl, LoadSpec, SharedLoad, first_jobs, run_concurrent};
 use plan::{Case, NamedLoad, SettingValues};
 use twin::{Twin, TwinError};
@@ -53,8 +54,8 @@ pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
 }
 
 /// Runs the loads of a case, all of them simulated from end to end. Conditions of events are about the first load.
-pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, String> {
-    attach(twin, case).map_err(|error| error.to_string())?;
+pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, Problem> {
+    attach(twin, case).map_err(|error| Problem::from(error.to_string()))?;
     let capacities = first_jobs(specs(case)).into_iter().map(|job| twin.capacity_of_job_bytes(job));
     let shared: Vec<SharedLoad<'_>> = case
         .loads
@@ -84,7 +85,7 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
         }
     });
     let missed = timed_events.end()?;
-    ran.map_err(|error| error.to_string())?;
+    ran.map_err(|error| Problem::from(error.to_string()))?;
     let simulated_ns = case.load.ramp_ns.saturating_add(case.load.runtime_ns);
     let extrapolation = Extrapolation { simulated_ns, ..Extrapolation::default() };
     Ok(CaseRun { extrapolation, missed })

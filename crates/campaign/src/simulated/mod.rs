@@ -8,6 +8,7 @@ mod unwritten;
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
+use diagnostic::{Problem, full_text, text_with_causes};
 use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, Sample, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
@@ -17,8 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use storage_target::TwinSpec;
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
-use target::TwinSpec;
 use twin::{ArrayDescription, Twin};
 use units::human_duration;
 use unwritten::UnwrittenReads;
@@ -170,9 +171,9 @@ impl Simulator {
         cases: &[Case],
         job: &CaseJob,
         stop: &AtomicBool,
-    ) -> Result<Twin, String> {
+    ) -> Result<Twin, Problem> {
         let index = job.case_index as usize;
-        let text_of = |error: CampaignError| error.to_string();
+        let text_of = |error: CampaignError| Problem::of(&error);
         let Some(before) = job.predecessors.last() else {
             let next_continues = cases.get(index + 1).is_some_and(|next| next.continues);
             return self.build_as(case, next_continues.then_some("fresh")).map_err(text_of);
@@ -211,7 +212,8 @@ pub fn simulate_case(
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
     let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
     let mut twin = simulator.check(case, None)?;
-    let ran = case_run::run(&mut twin, case, on_sample).map_err(CampaignError::Refused)?;
+    let ran = case_run::run(&mut twin, case, on_sample)
+        .map_err(|problem| CampaignError::Refused(text_with_causes(&problem)))?;
     Ok(ran.extrapolation)
 }
 
@@ -343,7 +345,7 @@ impl Simulator {
             }
             Err(error) => {
                 outcome.status = CaseStatus::Failed;
-                outcome.error = Some(error);
+                outcome.error = Some(full_text(&error));
             }
         }
         Ended::Outcome(Box::new(outcome))

@@ -1,6 +1,7 @@
 //! Events of a case on a twin, by time or condition, and the bytes after which its load ends.
 
 use crate::conditions::WatchedCondition;
+use diagnostic::Problem;
 use load::{Extrapolation, Sample};
 use plan::{Amount, Case, ConditionalEvent};
 use twin::Twin;
@@ -11,16 +12,16 @@ pub(super) type OnSample<'a> = dyn FnMut(&mut Twin, usize, Sample) -> bool + 'a;
 /// Events of a case on a twin, by time or condition.
 pub(super) struct TimedEvents<'a> {
     waiting: Vec<(&'a ConditionalEvent, WatchedCondition<'a>)>,
-    failed: Option<String>,
+    failed: Option<Problem>,
 }
 
 impl<'a> TimedEvents<'a> {
     /// Schedules the events at fixed times. Conditions refer to a load with a range of `range_bytes`.
-    pub fn begin(twin: &mut Twin, case: &'a Case, range_bytes: u64) -> Result<Self, String> {
+    pub fn begin(twin: &mut Twin, case: &'a Case, range_bytes: u64) -> Result<Self, Problem> {
         let begun_ns = twin.time_ns();
         for event in &case.events {
             twin.act(begun_ns + event.at_ns, &event.action, &event.arguments)
-                .map_err(|error| error.to_string())?;
+                .map_err(|error| Problem::from(error.to_string()))?;
         }
         let watched =
             |event: &'a ConditionalEvent| (event, WatchedCondition::new(&event.condition, range_bytes));
@@ -35,8 +36,9 @@ impl<'a> TimedEvents<'a> {
             if !watched.holds_after(sample) && !is_latest {
                 return true;
             }
-            let made =
-                twin.act(twin.time_ns(), &event.action, &event.arguments).map_err(|error| error.to_string());
+            let made = twin
+                .act(twin.time_ns(), &event.action, &event.arguments)
+                .map_err(|error| Problem::from(error.to_string()));
             *failed = failed.take().or(made.err());
             false
         });
@@ -44,7 +46,7 @@ impl<'a> TimedEvents<'a> {
     }
 
     /// Ends the events: remarks on those that did not take place, or the failure.
-    pub fn end(self) -> Result<Vec<String>, String> {
+    pub fn end(self) -> Result<Vec<String>, Problem> {
         let missed = self.waiting.iter().map(|(event, _)| {
             format!("the event `{}` did not take place: its condition has never held", event.action)
         });

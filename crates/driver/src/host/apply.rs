@@ -81,7 +81,11 @@ impl HostSettings {
                     made.push(wanted);
                 }
                 Err(error) if wanted.stacked => {
-                    applied.skipped.push(format!("{}: {error}", wanted.attribute.name()));
+                    applied.skipped.push(format!(
+                        "{}: {}",
+                        wanted.attribute.name(),
+                        diagnostic::full_text(&error)
+                    ));
                 }
                 Err(error) => return Err(error),
             }

@@ -1,15 +1,15 @@
 //! Errors of host settings.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
-/// A host setting that was not made. Each message is one statement and one hint.
+/// A host setting that was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The setting's name is invalid.
-    #[error(
-        "host setting `{name}`: {problem}\nhint: queue.scheduler, queue.nr_requests, sysctl.vm.swappiness, module.qla2xxx.ql2xmaxqdepth"
-    )]
+    #[error("host setting `{name}`: {problem}")]
     Name {
         /// Name as it was written.
         name: String,
@@ -17,7 +17,7 @@ pub enum HostError {
         problem: String,
     },
     /// The host has no such setting.
-    #[error("this host has no `{name}` ({path})\nhint: {hint}")]
+    #[error("this host has no `{name}` ({path})")]
     Missing {
         /// Its name.
         name: String,
@@ -27,9 +27,7 @@ pub enum HostError {
         hint: &'static str,
     },
     /// A step on its file failed.
-    #[error(
-        "cannot {action} `{path}`: {source}\nhint: changing the host needs root, and a value that the kernel knows"
-    )]
+    #[error("cannot {action} `{path}`")]
     Io {
         /// The step.
         action: &'static str,
@@ -39,9 +37,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// The kernel took the value and shows another.
-    #[error(
-        "{name} was set to {wanted} and is {found}\nhint: the kernel rounds or limits it; ask for {found}"
-    )]
+    #[error("{name} was set to {wanted} and is {found}")]
     NotTaken {
         /// The setting.
         name: String,
@@ -51,7 +47,7 @@ pub enum HostError {
         found: String,
     },
     /// A device has no such scheduler.
-    #[error("{name}: there is no scheduler `{wanted}` for this device\nhint: {}", hint_of(choices))]
+    #[error("{name}: there is no scheduler `{wanted}` for this device")]
     NoSuchScheduler {
         /// The setting.
         name: String,
@@ -61,9 +57,7 @@ pub enum HostError {
         choices: Vec<String>,
     },
     /// Another run that is under way has changed the same setting.
-    #[error(
-        "{name} is set by another run (process {pid})\nhint: wait for its end; two runs would put it back in the wrong order"
-    )]
+    #[error("{name} is set by another run (process {pid})")]
     InUse {
         /// The setting.
         name: String,
@@ -71,15 +65,34 @@ pub enum HostError {
         pid: u32,
     },
     /// Others could write what a run puts back as root.
-    #[error(
-        "the state directory `{path}` {problem}\nhint: it must belong to this user and be writable by nobody else"
-    )]
+    #[error("the state directory `{path}` {problem}")]
     Unsafe {
         /// The directory or a file in it.
         path: PathBuf,
         /// Property that makes it unsafe.
         problem: &'static str,
     },
+}
+
+impl Diagnostic for HostError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            HostError::Name { .. } => {
+                "queue.scheduler, queue.nr_requests, sysctl.vm.swappiness, module.qla2xxx.ql2xmaxqdepth"
+                    .into()
+            }
+            HostError::Missing { hint, .. } => (*hint).into(),
+            HostError::Io { .. } => "changing the host needs root, and a value that the kernel knows".into(),
+            HostError::NotTaken { found, .. } => {
+                format!("the kernel rounds or limits it; ask for {found}").into()
+            }
+            HostError::NoSuchScheduler { choices, .. } => hint_of(choices).into(),
+            HostError::InUse { .. } => {
+                "wait for its end; two runs would put it back in the wrong order".into()
+            }
+            HostError::Unsafe { .. } => "it must belong to this user and be writable by nobody else".into(),
+        })
+    }
 }
 
 impl HostError {

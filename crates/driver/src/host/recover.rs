@@ -4,6 +4,7 @@ use crate::Change;
 use crate::host::attribute::{Attribute, HostRoots, same_value};
 use crate::host::journal::{Entry, StateDirectory};
 use crate::host::{HostError, journal::Other};
+use diagnostic::{Problem, full_text};
 use std::fs;
 use std::path::Path;
 
@@ -78,7 +79,7 @@ pub(crate) fn put_back(roots: &HostRoots, entries: &[Entry]) -> PutBack {
         }
     }
     let mut changes = Vec::new();
-    let mut problems: Vec<(&Attribute, String)> = Vec::new();
+    let mut problems: Vec<(&Attribute, Problem)> = Vec::new();
     for history in histories.iter().rev() {
         match put_back_one(roots, history, &mut changes) {
             // A change of the scheduler had given these a value of the kernel's, which is not one of ours; now they have
@@ -89,24 +90,29 @@ pub(crate) fn put_back(roots: &HostRoots, entries: &[Entry]) -> PutBack {
             Err(problem) => problems.push((history.attribute, problem)),
         }
     }
-    PutBack { changes, problems: problems.into_iter().map(|(_, problem)| problem).collect() }
+    PutBack { changes, problems: problems.iter().map(|(_, problem)| full_text(problem)).collect() }
 }
 
-fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Change>) -> Result<(), String> {
+fn not_back_to(attribute: &Attribute, value: &str, error: &HostError) -> Problem {
+    Problem::of(error).within(format!("{} could not be put back to {value}", attribute.name()))
+}
+
+fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Change>) -> Result<(), Problem> {
     let History { attribute, original, ours, dependents } = history;
     let name = attribute.name();
-    let not_back = |error: HostError| format!("{name} could not be put back to {original}: {error}");
+    let not_back = |error: HostError| not_back_to(attribute, original, &error);
     let current = attribute.read(roots).map_err(not_back)?;
     if !same_value(&current, original) {
         if !ours.iter().any(|value| same_value(value, &current)) {
             return Err(format!(
                 "{name} is {current}, which arraylab did not set; it is left so (it was {original})"
-            ));
+            )
+            .into());
         }
         attribute.write(roots, original).map_err(not_back)?;
         let now = attribute.read(roots).map_err(not_back)?;
         if !same_value(&now, original) {
-            return Err(format!("{name} was put back to {original} and is {now}"));
+            return Err(format!("{name} was put back to {original} and is {now}").into());
         }
         changes.push(Change::host(
             &name,
@@ -120,14 +126,10 @@ fn put_back_one(roots: &HostRoots, history: &History<'_>, changes: &mut Vec<Chan
         match dependent.read(roots) {
             Ok(now) if same_value(&now, value) => {}
             Ok(now) => {
-                dependent.write(roots, value).map_err(|error| {
-                    format!("{} could not be put back to {value}: {error}", dependent.name())
-                })?;
+                dependent.write(roots, value).map_err(|error| not_back_to(dependent, value, &error))?;
                 changes.push(Change::host(dependent.name(), Some(now), Some(value.clone())));
             }
-            Err(error) => {
-                return Err(format!("{} could not be put back to {value}: {error}", dependent.name()));
-            }
+            Err(error) => return Err(not_back_to(dependent, value, &error)),
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::shipped::volume::{Creation, Permission, RoundedSize, Volume, VolumeSt
 use crate::{
     ArrayDriver, Change, CreatedDevice, DriverError, Options, Protection, Readiness, SetOutcome, Settings,
 };
+use diagnostic::{Problem, text_with_causes};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -235,7 +236,7 @@ impl<T: VolumeTool> Cycle<T> {
             };
             if started.elapsed() >= self.device_timeout {
                 return Err(DriverError::Unexpected {
-                    what: format!("{} {}: {problem}", T::NOUN, volume.id),
+                    what: format!("{} {}: {}", T::NOUN, volume.id, text_with_causes(&problem)),
                     hint: "does the host see the array's virtual disks at all? device_timeout= allows it more time",
                 });
             }
@@ -246,24 +247,25 @@ impl<T: VolumeTool> Cycle<T> {
         }
     }
 
-    fn seen(&self, volume: &Volume) -> Result<Result<PathBuf, String>, DriverError> {
+    fn seen(&self, volume: &Volume) -> Result<Result<PathBuf, Problem>, DriverError> {
         let Some(path) = &volume.device else {
-            return Ok(Err("the tool names no device of the host for it".to_owned()));
+            return Ok(Err(Problem::new("the tool names no device of the host for it")));
         };
         let (size_bytes, wwn) = match self.protection.identity(path) {
             Ok(found) => found,
             Err(error) => {
-                return Ok(Err(format!("the host does not see it as {} ({error})", path.display())));
+                let problem = format!("the host does not see it as {}", path.display());
+                return Ok(Err(Problem::new(problem).caused_by(error)));
             }
         };
         if let (Some(made), Some(seen)) = (&volume.identity, &wwn)
             && is_naa(made)
             && !normal_wwn(seen).contains(&normal_wwn(made))
         {
-            return Ok(Err(format!("{} has the WWN {seen}, not {made}", path.display())));
+            return Ok(Err(format!("{} has the WWN {seen}, not {made}", path.display()).into()));
         }
         if let Some(made) = volume.size_bytes.filter(|&made| made != size_bytes) {
-            return Ok(Err(format!("{} has {size_bytes} bytes, not {made}", path.display())));
+            return Ok(Err(format!("{} has {size_bytes} bytes, not {made}", path.display()).into()));
         }
         Ok(Ok(path.clone()))
     }
@@ -285,7 +287,7 @@ impl<T: VolumeTool> Cycle<T> {
             Ok(Some(volume)) => {
                 format!("{} {} `{}` exists now ({})", T::NOUN, volume.id, volume.name, volume.state.shown())
             }
-            Err(error) => format!("what is there now could not be read ({error})"),
+            Err(error) => format!("what is there now could not be read ({})", text_with_causes(&error)),
         }
     }
 
@@ -305,7 +307,7 @@ impl<T: VolumeTool + Send> ArrayDriver for Cycle<T> {
     fn set(&mut self, settings: &Settings) -> Result<SetOutcome, DriverError> {
         let mut request = match self.defaults.request(settings) {
             Ok(request) => request,
-            Err(reason) => return Ok(SetOutcome::Refused { reason }),
+            Err(problem) => return Ok(SetOutcome::Refused { reason: text_with_causes(&problem) }),
         };
         if request.write_cache && !T::HAS_WRITE_CACHE {
             return Ok(SetOutcome::Refused { reason: format!("{} has no write cache", self.driver) });

@@ -8,6 +8,7 @@ use crate::names::PREFIX;
 use crate::shipped::request::Request;
 use crate::shipped::volume::{Creation, Permission, RoundedSize, Volume, VolumeState, VolumeTool};
 use crate::{CommandLimits, DriverError, Options};
+use diagnostic::Problem;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -143,10 +144,10 @@ impl VolumeTool for Lvm {
             if !text("lv_tags").is_some_and(|tags| tags.split(',').any(|tag| tag == TAG)) {
                 return Err(DriverError::Protected {
                     what: format!("logical volume {}/{name}", self.group),
-                    reason: format!(
-                        "it lacks the tag `{TAG}`\nhint: if arraylab may remove it: lvchange --addtag {TAG} {}/{name}",
+                    source: Problem::new(format!("it lacks the tag `{TAG}`")).with_hint(format!(
+                        "if arraylab may remove it: lvchange --addtag {TAG} {}/{name}",
                         self.group
-                    ),
+                    )),
                 });
             }
             let size_bytes =

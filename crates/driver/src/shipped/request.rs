@@ -1,6 +1,7 @@
 //! Virtual disk requested by array settings.
 
 use crate::{DriverError, Options, Settings};
+use diagnostic::Problem;
 use serde_json::Value;
 
 /// The segment (strip) of the RAID test in systems.md, and the default of PERC controllers.
@@ -65,7 +66,7 @@ impl Defaults {
 
     /// The virtual disk that `settings` ask for, or why this kind of driver cannot make one of them. No setting is
     /// passed over: a case is never run without one of its settings.
-    pub(crate) fn request(&self, settings: &Settings) -> Result<Request, String> {
+    pub(crate) fn request(&self, settings: &Settings) -> Result<Request, Problem> {
         let mut request = Request {
             raid: self.raid.unwrap_or(u8::MAX),
             drives: self.drives.clone(),
@@ -74,7 +75,9 @@ impl Defaults {
             size_bytes: self.size_bytes,
         };
         for (name, value) in settings {
-            let cannot = || format!("{name} = {} cannot be set by this driver", crate::array::shown(value));
+            let cannot = || {
+                Problem::new(format!("{name} = {} cannot be set by this driver", crate::array::shown(value)))
+            };
             match name.as_str() {
                 "raid" => {
                     request.raid =
@@ -83,7 +86,8 @@ impl Defaults {
                 "disks" => {
                     let disks = value.as_u64().filter(|&disks| disks > 0).ok_or_else(cannot)?;
                     if disks > self.drives.len() as u64 {
-                        return Err(format!("disks = {disks}, but drives= names only {}", self.drives.len()));
+                        let named = self.drives.len();
+                        return Err(format!("disks = {disks}, but drives= names only {named}").into());
                     }
                     request.drives.truncate(disks as usize);
                 }
@@ -103,10 +107,8 @@ impl Defaults {
         }
         match request.raid {
             0 | 1 | 5 | 6 | 10 => Ok(request),
-            u8::MAX => {
-                Err("neither the case nor the driver's options say which RAID level (raid)".to_owned())
-            }
-            raid => Err(format!("raid = {raid} is not 0, 1, 5, 6 or 10")),
+            u8::MAX => Err("neither the case nor the driver's options say which RAID level (raid)".into()),
+            raid => Err(format!("raid = {raid} is not 0, 1, 5, 6 or 10").into()),
         }
     }
 }

@@ -4,7 +4,8 @@ use super::*;
 use serde_json::json;
 
 fn redacted(known: &Value, text: &str) -> String {
-    let mut redactor = Redactor::new(&json!({"host": known}));
+    let mut redactor = Redactor::new();
+    redactor.learn_manifest(&json!({"host": known}));
     redactor.compile();
     redactor.output(text)
 }

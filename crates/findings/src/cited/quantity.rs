@@ -68,13 +68,13 @@ impl Quantity {
         Quantity::new(value, Unit::Ratio, Source::constant(name))
     }
 
-    /// How many there are of what the sources name, each once.
+    /// Counts what the sources name, each once.
     pub fn count_of<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Quantity {
         let sources: Vec<&Source> = sources.into_iter().collect();
         Quantity::new(sources.len() as f64, Unit::Count, Source::call("count", sources))
     }
 
-    /// How many cases are in a state, or of a kind, that the name says.
+    /// Number of cases in a state, or of a kind, that the name says.
     pub fn cases(count: usize, which: &str) -> Quantity {
         Quantity::new(count as f64, Unit::Count, Source::other("cases", which))
     }

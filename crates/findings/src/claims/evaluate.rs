@@ -242,7 +242,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// What is compared has to be there.
+/// Refuses an empty comparison: what is compared has to be there.
 fn not_empty(truths: Vec<Truth>) -> Result<Vec<Truth>, Cited> {
     if truths.is_empty() { Err("there is nothing to compare".into()) } else { Ok(truths) }
 }

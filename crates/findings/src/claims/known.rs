@@ -23,7 +23,7 @@ impl Known {
     }
 }
 
-/// Why a claim is refuted on a run, where that is known.
+/// Returns the reason why a claim is refuted on a run, where that is known.
 pub(super) fn reason(claim: &Claim, is_of_twin: bool) -> Option<Known> {
     let (reason, says) = claim.known.clone()?;
     (is_of_twin || reason == Reason::PublishedInconsistency).then_some(Known { reason, says })

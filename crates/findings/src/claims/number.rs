@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A span of time since the start of a load, with the sources of its ends.
 pub(super) type Span = [(f64, From); 2];
 
-/// What a selector chooses of a run; intervals in a span, where it has one.
+/// Selects values of a run by a selector; intervals in a span, where it has one.
 pub(super) fn select(view: &View<'_>, selector: &Selector, span: Option<&Span>) -> Result<Values, Cited> {
     let mut named: BTreeMap<String, Option<String>> = BTreeMap::new();
     for filter in &selector.filters {
@@ -175,7 +175,7 @@ fn of_span(
     Ok((Number { value: median(within), half }, From::other("intervals", &path)))
 }
 
-/// Whether a filter is about a setting of cases, not about what a finding says.
+/// Returns true if a filter is about a setting of cases, not about what a finding says.
 fn is_of_case(filter: &Filter, kind: &str) -> bool {
     let fields = plan::claim::finding_fields().iter().filter(|(known, _)| *known == kind);
     !plan::claim::finding_words().contains(&filter.name.as_str())

@@ -99,7 +99,7 @@ fn plain(value: f64) -> String {
     }
 }
 
-/// What a number without a unit is, by its source.
+/// Returns the unit of a number without one, by its source.
 fn plain_unit(from: &str) -> cited::Unit {
     const SAME: [&str; 11] = [
         "sum(",

@@ -51,7 +51,7 @@ impl Values {
         Ok(Values { unit: take.unit, items, by: by.iter().cloned().collect(), ..Values::default() })
     }
 
-    /// How many pairs of items stand one way round here and the other there, both by more than a tolerance: Kendall's discordant
+    /// Counts pairs of items that stand one way round here and the other there, both by more than a tolerance: Kendall's discordant
     /// pairs, over all or in each group.
     pub fn discordant(&self, other: &Values, tolerance: f64, by: &[String]) -> Result<Values, Cited> {
         let pairs = self.pairs(other)?;
@@ -90,7 +90,7 @@ fn groups<'a>(items: &'a [Item], by: &[String]) -> Vec<Vec<&'a Item>> {
     groups_of(&all, by, |item| item)
 }
 
-/// What agrees in some settings, in the order of the plan.
+/// Groups items that agree in some settings, in the order of the plan.
 fn groups_of<T: Copy>(all: &[T], by: &[String], item: impl Fn(&T) -> &Item) -> Vec<Vec<T>> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();

@@ -40,7 +40,7 @@ pub(super) fn numbers_at(value: &Value, path: &str, at: &str, found: &mut Vec<(S
     }
 }
 
-/// Whether a setting or word is as a selector wants it; one that does not exist is not.
+/// Returns true if a setting or word is as a selector wants it; one that does not exist is not.
 pub(super) fn passes(filter: &Filter, labels: &Map<String, Value>) -> bool {
     if filter.comparator == Comparator::Any {
         return true;

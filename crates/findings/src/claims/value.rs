@@ -15,7 +15,7 @@ pub(super) enum Truth {
 }
 
 impl Truth {
-    /// Whether all hold: one that is refuted decides, then one that is open (Kleene's logic).
+    /// Conjunction in Kleene's logic: one that is refuted decides, then one that is open.
     pub fn all(truths: impl IntoIterator<Item = Truth>) -> Truth {
         let mut open = None;
         for truth in truths {
@@ -28,7 +28,7 @@ impl Truth {
         open.unwrap_or(Truth::Holds)
     }
 
-    /// Whether one holds at least.
+    /// Disjunction in Kleene's logic: one that holds decides.
     pub fn any(truths: impl IntoIterator<Item = Truth>) -> Truth {
         Truth::all(truths.into_iter().map(Truth::not)).not()
     }
@@ -56,7 +56,7 @@ pub(super) struct About {
     pub case: Option<String>,
     /// The finding that it is a field of.
     pub finding: Option<String>,
-    /// Whether the finding is about several cases and says itself what they have in common.
+    /// True if the finding is about several cases and says itself what they have in common.
     pub is_group: bool,
 }
 
@@ -139,7 +139,7 @@ impl Number {
         }
     }
 
-    /// Whether it lies within bounds, which are the tolerance.
+    /// Tests whether it lies within bounds, which are the tolerance.
     pub fn within(self, low: Number, high: Number) -> Truth {
         if self.value - self.half >= low.value && self.value + self.half <= high.value {
             Truth::Holds
@@ -159,7 +159,7 @@ impl Values {
         Values { unit, items: vec![item], ..Values::default() }
     }
 
-    /// What several values name: `None` where they ask for different things of a setting.
+    /// Adds the settings that another value names: `None` where they ask for different things of a setting.
     pub fn also_names(&mut self, other: &BTreeMap<String, Option<String>>) {
         for (name, wanted) in other {
             let is_same = self.named.get(name).is_some_and(|own| own == wanted);
@@ -172,7 +172,7 @@ impl Values {
         }
     }
 
-    /// Whether it is one value without anything that would tell it apart.
+    /// Returns true if it is one value without anything that would tell it apart.
     fn is_alone(&self) -> bool {
         self.items.len() == 1 && self.by.is_empty()
     }

@@ -14,7 +14,7 @@ pub(super) struct View<'a> {
     needs: Needs,
     claim: &'a str,
     cited: RefCell<Vec<String>>,
-    /// Why a case that was looked at is too short for the claim.
+    /// Reason why a case that was looked at is too short for the claim.
     too_short: RefCell<Option<Cited>>,
 }
 

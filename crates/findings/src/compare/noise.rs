@@ -161,7 +161,7 @@ fn not_too_short(edges: &[usize]) -> Vec<usize> {
     kept
 }
 
-/// Where the level of a series changes.
+/// Finds the places where the level of a series changes.
 fn levels(series: &[f64]) -> Vec<usize> {
     let segment = |sigma: f64| {
         let penalty = PENALTY * sigma * sigma * libm::log(series.len() as f64);

@@ -79,7 +79,7 @@ impl Findings {
         )
     }
 
-    /// What is to be said where no write cliff was found: that it could have been seen, or why it could not.
+    /// Conclusion where no write cliff was found: that it could have been seen, or why it could not.
     fn no_cliff(&self) -> Option<Conclusion> {
         let none: Vec<(&Finding, &NoWriteCliff)> = self
             .of_kind(Kind::NoWriteCliff)
@@ -206,13 +206,13 @@ fn reason(finding: &Finding, fact: &NoWriteCliff) -> Cited {
 }
 
 impl NoWriteCliff {
-    /// Whether a fall would have been seen, had there been one.
+    /// Returns true if a fall would have been seen, had there been one.
     pub(crate) fn could_show(&self) -> bool {
         self.smallest_visible_percent.is_some()
     }
 }
 
-/// When writes fall over several cases.
+/// Conclusion about writes that fall in several cases.
 fn several(found: &[(&Finding, &WriteCliff)], weight: u32) -> Option<Conclusion> {
     let onsets = || found.iter().map(|(finding, _)| finding.number("onset_s")).collect::<Vec<_>>();
     let cases: Vec<Source> =
@@ -238,7 +238,7 @@ const TIMES_PERCENT: f64 = 1000.0;
 /// A mean that moved by less than this is told as unchanged.
 const UNCHANGED_PERCENT: f64 = 0.5;
 
-/// How a quantity is spoken of that an event moves.
+/// Words for a quantity that an event moves.
 struct QuantityText {
     /// `IOPS`, `mean latency`.
     what: &'static str,
@@ -281,7 +281,7 @@ const LATENCY: QuantityText = QuantityText {
 };
 
 impl Disruption {
-    /// How much it did, for ordering: the area between the levels and what was measured.
+    /// Extent of a change, for ordering: the area between the levels and what was measured.
     fn extent(&self) -> f64 {
         let area =
             |all: &[Excursion]| all.iter().map(|one| one.length_s * one.mean_percent.abs()).sum::<f64>();
@@ -298,7 +298,7 @@ impl Disruption {
         Cited::quote(&self.event, Source::finding(&finding.id, "event"))
     }
 
-    /// What the event did: how far rate and latency went, for how long, what stays changed, and the mean over all I/Os, which
+    /// Effect of the event in words: how far rate and latency went, for how long, what stays changed, and the mean over all I/Os, which
     /// a short bump moves where the median does not.
     fn sentence(&self, finding: &Finding) -> Cited {
         let rate_change = self.rate_change.map(|change| change.change_percent);

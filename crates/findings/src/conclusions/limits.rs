@@ -58,7 +58,7 @@ impl Findings {
             .collect()
     }
 
-    /// How a real host's paths share the load. A twin's links are part of what bounds it, and said there.
+    /// Division of the load over a real host's paths. A twin's links are part of what bounds it, and said there.
     pub(super) fn paths(&self) -> Option<Conclusion> {
         let ranked = self.ranked(
             Kind::PathBalance,

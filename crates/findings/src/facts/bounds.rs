@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Saturation {
     /// The setting that grows: `numjobs`, `iodepth`, `rate_iops`.
     pub setting: String,
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
-    /// Whether the rate levels off within the values tested.
+    /// True if the rate levels off within the values tested.
     pub reached: bool,
     /// The first value at which the rate has 90 % of the largest; absent where it does not level off.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Saturation {
 pub struct Maximum {
     /// `iops` or `bw_bytes_per_s`.
     pub quantity: String,
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
     /// The rate.
     pub value: f64,
@@ -52,9 +52,9 @@ pub const FOUND_LOAD_EVENT: &str = "max-under-latency";
 /// The largest load under a bound, as the search of a case (`find: max-under-latency`) found it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoundLoad {
-    /// What was varied: `rate`, I/Os a second over all jobs and loads, or `iodepth`, of each job.
+    /// Quantity that was varied: `rate`, I/Os a second over all jobs and loads, or `iodepth`, of each job.
     pub over: String,
-    /// Which latency is bounded: `mean`, `p99`, ….
+    /// Latency that is bounded: `mean`, `p99`, ….
     pub of: String,
     /// The bound.
     pub below_ns: u64,
@@ -62,17 +62,17 @@ pub struct FoundLoad {
     pub end: String,
     /// The largest load that holds, by the best estimate.
     pub load: f64,
-    /// Where that load lies with 95 % confidence; null where no load or every load holds.
+    /// Interval of that load with 95 % confidence; null where no load or every load holds.
     #[serde(default)]
     pub confidence_95: Option<[f64; 2]>,
-    /// How the interval was found: `sectioning`, or `bracket` where there was too little to say more.
+    /// Method of the interval: `sectioning`, or `bracket` where there was too little to say more.
     #[serde(default)]
     pub confidence_by: Option<String>,
     /// The largest load that was measured to hold.
     pub holds_at: f64,
     /// The smallest load that was measured not to; null where none was.
     pub breaks_at: Option<f64>,
-    /// What was delivered at the largest load that was measured to hold.
+    /// I/Os a second delivered at the largest load that was measured to hold.
     pub iops: f64,
     /// Every point, in the order measured.
     pub points: Vec<FoundPoint>,
@@ -88,11 +88,11 @@ pub struct FoundPoint {
     /// Its standard error; null where too few I/Os were seen to tell.
     #[serde(default)]
     pub standard_error_ns: Option<f64>,
-    /// What was delivered.
+    /// I/Os a second delivered.
     pub iops: f64,
-    /// Whether that was the load.
+    /// True if the load was delivered.
     pub kept_up: bool,
-    /// Whether the bound was kept, and the load delivered.
+    /// True if the bound was kept, and the load delivered.
     pub holds: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct FoundPoint {
 pub struct BoundedMaximum {
     /// The bound on mean latency.
     pub bound_ns: f64,
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
     /// Operations a second; absent where no case keeps the bound.
     pub iops: Option<f64>,
@@ -116,7 +116,7 @@ pub struct BoundedMaximum {
 /// The lowest mean latency of a group of cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MinimalLatency {
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
     /// Mean latency over all operations: of a mix over both directions, which stand beside it.
     pub mean_latency_ns: f64,
@@ -137,7 +137,7 @@ pub struct MinimalLatency {
 /// Block sizes that suit the target.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BestBlockSize {
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
     /// The largest block with at least 90 % of the largest IOPS: more bytes at no cost in operations.
     pub best_bs: u64,
@@ -154,9 +154,9 @@ pub struct BestBlockSize {
 /// From which block size on bytes a second stay constant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Flattening {
-    /// What all cases of the group have in common.
+    /// Settings that all cases of the group have in common.
     pub of: Map,
-    /// Whether they do, over three sizes or more.
+    /// True if bytes a second stay constant, over three sizes or more.
     pub flattens: bool,
     /// The first size from which on bytes a second stay within 10 % of their mean.
     pub from_bs: Option<u64>,

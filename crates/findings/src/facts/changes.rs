@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Writes as a share of reads on the same set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WritePenalty {
-    /// What both cases have in common.
+    /// Settings that both cases have in common.
     pub of: Map,
     /// RAID level.
     pub raid: u64,
@@ -22,7 +22,7 @@ pub struct WritePenalty {
     /// 95 % confidence interval of the ratio, from the intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio_confidence_95: Option<[f64; 2]>,
-    /// What the rule of thumb says: 1, 1/2, 1/4 and 1/6 for RAID 0, 10, 5 and 6.
+    /// Ratio by the rule of thumb: 1, 1/2, 1/4 and 1/6 for RAID 0, 10, 5 and 6.
     pub rule_of_thumb: f64,
 }
 
@@ -53,9 +53,9 @@ pub struct Effect {
 /// A run of intervals that left the level before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Excursion {
-    /// Where it begins, since the start of the case's load.
+    /// Beginning, in seconds since the start of the case's load.
     pub start_s: f64,
-    /// How long it lasts.
+    /// Length, in seconds.
     pub length_s: f64,
     /// Its most extreme interval, in percent of the level before: negative below, positive above.
     pub extreme_percent: f64,
@@ -98,7 +98,7 @@ pub struct LatencyChange {
 pub struct Disruption {
     /// The event.
     pub event: String,
-    /// When it was, since the start of the case's load.
+    /// Time of the event, in seconds since the start of the case's load.
     pub at_s: f64,
     /// The next event, or the end.
     pub until_s: f64,

@@ -6,13 +6,13 @@ use serde::Serialize;
 /// A fall of the write rate that lasted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fall {
-    /// Where it begins, since the start of the case's load.
+    /// Beginning of the fall, in seconds since the start of the case's load.
     pub onset_s: f64,
     /// Rate before and after it.
     pub before: Rate,
     /// Rate after it.
     pub after: Rate,
-    /// How much of the level before is lost.
+    /// Share of the level before that is lost, in percent.
     pub depth_percent: f64,
     /// From the onset to the level after; 0 within one interval.
     pub fall_s: f64,
@@ -21,7 +21,7 @@ pub struct Fall {
 /// A rise after a fall.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recovery {
-    /// Where the rate has risen again, since the start of the case's load.
+    /// Time at which the rate has risen again, in seconds since the start of the case's load.
     pub at_s: f64,
     /// The rate from there on.
     pub to: Rate,
@@ -32,7 +32,7 @@ pub struct Recovery {
 /// A lasting fall of the write rate: the first, and what followed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WriteCliff {
-    /// Where the first fall begins, since the start of the case's load (its ramp begins at 0).
+    /// Beginning of the first fall, in seconds since the start of the case's load (its ramp begins at 0).
     pub onset_s: f64,
     /// Bytes written until then, the ramp included.
     pub bytes_written: f64,
@@ -40,7 +40,7 @@ pub struct WriteCliff {
     pub before: Rate,
     /// Write rate after the first fall.
     pub after: Rate,
-    /// How much of the level before is lost.
+    /// Share of the level before that is lost, in percent.
     pub depth_percent: f64,
     /// From the onset to the level after; 0 within one interval.
     pub fall_s: f64,
@@ -52,7 +52,7 @@ pub struct WriteCliff {
     pub reads_after: Option<Rate>,
     /// The largest slow change after the last fall: fitted line from its start to its end, in percent of its mean.
     pub drift_after_percent: f64,
-    /// Whether, and when, the rate rose again after the first fall.
+    /// Rise of the rate after the first fall; `None` where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
     /// Falls after the first.
@@ -67,7 +67,7 @@ pub struct WriteCliff {
     pub sustained: Rate,
     /// Noise of one interval, in percent of the level, by the robust estimate.
     pub noise_percent: f64,
-    /// How surely the step is none of noise or slope: its size in standard errors.
+    /// Size of the step in standard errors: how surely it is none of noise or slope.
     pub step_standard_errors: f64,
 }
 

@@ -29,13 +29,13 @@ pub struct Limit {
 pub struct PartUse {
     /// The parts: `link`, `controller`, `module`, `disk`.
     pub part: String,
-    /// What of them is busy: `to_host`, `read_path`, `%util`.
+    /// Resource of the part that is busy: `to_host`, `read_path`, `%util`.
     pub resource: String,
     /// Mean over the parts that were used at all.
     pub mean_percent: f64,
     /// The busiest.
     pub largest_percent: f64,
-    /// How many parts.
+    /// Number of parts.
     pub parts: usize,
 }
 

@@ -7,12 +7,12 @@ use serde::Serialize;
 pub struct SteadyState {
     /// `iops`, `bw_bytes_per_s` or `mean_latency_ns`.
     pub variable: String,
-    /// Whether it was reached within 25 rounds.
+    /// True if it was reached within 25 rounds.
     pub reached: bool,
     /// The round that completed the window, from 1; absent where it was not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<usize>,
-    /// When that was, since the start of the case's load.
+    /// Time at which it was reached, in seconds since the start of the case's load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_s: Option<f64>,
     /// Length of a round.
@@ -25,7 +25,7 @@ pub struct SteadyState {
     pub range_percent: f64,
     /// Excursion of the fitted line over the window, in percent of the mean; allowed is 10.
     pub slope_percent: f64,
-    /// Whether the rounds after the window stayed within 20 % of its mean; absent where none followed.
+    /// True if the rounds after the window stayed within 20 % of its mean; absent where none followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<bool>,
     /// fio's `ss=iops` criterion on the same window: the largest distance from the mean, in percent.
@@ -37,7 +37,7 @@ pub struct SteadyState {
 /// Steady state of a stage's rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SteadyRounds {
-    /// Whether every tracked quantity was steady.
+    /// True if every tracked quantity was steady.
     pub reached: bool,
     /// The round that completed the window; absent where it was not reached.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ pub(crate) struct UnloadedLatencies<'a> {
 
 #[derive(Default)]
 struct Cases {
-    /// What is outstanding and the mean latency, of cases that do the same, each with its place in the observation.
+    /// I/Os outstanding and mean latency of cases that do the same, each with its place in the observation.
     alike: BTreeMap<String, Vec<(f64, f64, usize)>>,
     /// The lowest mean latency by block size, as bits, and the place of its case.
     least_ns: BTreeMap<Option<u64>, (f64, usize)>,
@@ -35,7 +35,7 @@ pub(super) struct UnloadedLatency {
     pub path: String,
     /// So many times as much is mostly time in queues.
     pub factor: f64,
-    /// Whose it is, in words.
+    /// Owner of the latency, in words.
     pub of: &'static str,
 }
 
@@ -83,7 +83,7 @@ impl Cases {
     }
 }
 
-/// What a case does, however much of it at once.
+/// Key of a case's workload, however much of it is outstanding.
 fn what(case: &ObservedCase) -> String {
     let settings = case.settings.iter().filter(|(name, _)| !HOW_MUCH.contains(&name.as_str()));
     settings.map(|(name, value)| format!("{name}={value},")).collect()

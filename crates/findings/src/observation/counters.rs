@@ -1,6 +1,6 @@
 //! Counters reduced to utilisation of parts and traffic of paths.
 
-use super::{Busy, Names, PathTraffic};
+use super::{Busy, Names, PartResource, PathTraffic};
 use std::collections::BTreeMap;
 use store::{CounterPoint, CounterSeries};
 
@@ -10,7 +10,7 @@ const BUSY: &str = "_busy_ns";
 /// The same of a part that is one thing: a service on its core.
 const BUSY_ALONE: &str = "busy_ns";
 
-/// Whether a counter, by its source and name, is one that [`busy`], [`carried`] or [`over_time`] reads. Most are none: a run of
+/// Returns true if a counter, by its source and name, is one that [`busy`], [`carried`] or [`over_time`] reads. Most are none: a run of
 /// many cases has millions.
 pub(crate) fn is_read(source: &str, name: &str) -> bool {
     match source {
@@ -28,7 +28,7 @@ pub(crate) fn is_read(source: &str, name: &str) -> bool {
     }
 }
 
-/// When the case's load began on the run's clock, from any counter that was read on both clocks.
+/// Returns the beginning of the case's load on the run's clock, from any counter that was read on both clocks.
 pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
     let point = series.iter().flat_map(|one| &one.points).find(|point| point.case_at_ns.is_some())?;
     point.at_ns.checked_sub(point.case_at_ns?)
@@ -37,13 +37,13 @@ pub(super) fn case_start_ns(series: &[CounterSeries]) -> Option<u64> {
 /// The part of a case that counts, on the case's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
-    /// Where the ramp, or the search for a load, ends.
+    /// End of the ramp, or of the search for a load.
     pub ramp_s: f64,
-    /// Where the twin that gave the result began, with all its counters at 0: each point of a search has one of its own.
+    /// Beginning of the twin that gave the result, with all its counters at 0: each point of a search has one of its own.
     pub twin_began_s: f64,
 }
 
-/// How busy each part was in the time counted.
+/// Returns the utilisation of each part in the time counted.
 pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names) -> Vec<Busy> {
     let ramp_s = counted.ramp_s;
     let mut all = Vec::new();
@@ -60,16 +60,14 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names
         let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
         let (part, resource) = names_of(one);
         all.push(Busy {
-            part: names.get(&part),
-            entity: names.get(&one.entity),
-            resource: names.get(&resource),
+            of: names.get(PartResource { part, entity: one.entity.clone(), resource }),
             share: share.min(1.0),
         });
     }
     all
 }
 
-/// How many servers stand behind a busy time: `processors_busy_ns` is the sum over `processors`, and `threads_busy_ns` over
+/// Counts the servers behind a busy time: `processors_busy_ns` is the sum over `processors`, and `threads_busy_ns` over
 /// `fill_threads`, where a counter of that name says how many. Without it a pool is left out, by a count that no sum reaches.
 fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
     let pool = match busy.name.as_str() {
@@ -81,7 +79,7 @@ fn servers(series: &[CounterSeries], busy: &CounterSeries) -> f64 {
     count.and_then(|one| one.points.last()).map_or(f64::NAN, |point| point.value.max(1.0))
 }
 
-/// What a twin's links, the paths to devices and the host's ports carried after the ramp. Drives are no paths: a host has
+/// Traffic of a twin's links, of the paths to devices and of the host's ports after the ramp. Drives are no paths: a host has
 /// some that the load never touches.
 pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<PathTraffic> {
     let mut all: Vec<PathTraffic> = Vec::new();
@@ -123,7 +121,7 @@ fn kind_of(entity: &str) -> String {
 pub struct PartUtilisation {
     /// The kind of part: `link`, `controller`, `module`, `disk`, `cpu`.
     pub part: String,
-    /// What of it is busy.
+    /// Resource of the parts that is busy.
     pub resource: String,
     /// In order of time.
     pub points: Vec<UsePoint>,
@@ -140,7 +138,7 @@ pub struct UsePoint {
     pub smallest_share: f64,
     /// Of the busiest.
     pub largest_share: f64,
-    /// How many parts.
+    /// Number of parts.
     pub parts: usize,
 }
 
@@ -274,7 +272,7 @@ mod tests {
         ];
         let found = busy(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 }, &mut Names::default());
         let shares: Vec<(&str, &str, f64)> =
-            found.iter().map(|one| (&*one.entity, &*one.resource, one.share)).collect();
+            found.iter().map(|one| (one.of.entity.as_str(), one.of.resource.as_str(), one.share)).collect();
         assert_eq!(shares[0], ("link-0", "to_host", 0.5));
         assert_eq!(shares[1], ("controller-0", "processors", 0.5));
         assert_eq!(shares[2], ("hosts", "threads", 0.75));

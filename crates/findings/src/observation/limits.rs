@@ -21,10 +21,16 @@ pub(super) struct LimitEvent {
     bw_bytes_per_s: Option<Option<f64>>,
 }
 
-/// The limits that the plan's events set, by stage and case.
+/// The limits that the plan's events set, by stage and case; cases without any are left out.
 pub(super) fn of_plan(plan: &Plan, selection: &Selection) -> BTreeMap<CasePath, Vec<LimitChange>> {
-    let cases = cases_of(plan, selection);
-    cases.iter().map(|case| ((case.stage.clone(), case.name.clone()), of_case(case))).collect()
+    let mut limits = BTreeMap::new();
+    visit_cases_of(plan, selection, |case| {
+        let of_case = of_case(&case);
+        if !of_case.is_empty() {
+            limits.insert((case.stage, case.name), of_case);
+        }
+    });
+    limits
 }
 
 /// The limits that the events of a case set.
@@ -32,15 +38,15 @@ pub(crate) fn of_case(case: &Case) -> Vec<LimitChange> {
     in_force(orders(case))
 }
 
-/// The cases of a run's plan.
-pub(crate) fn cases_of(plan: &Plan, selection: &Selection) -> Vec<Case> {
+/// Goes through the cases of a run's plan. A large campaign's, all at once, take more memory than its findings.
+pub(crate) fn visit_cases_of(plan: &Plan, selection: &Selection, visit: impl FnMut(Case)) {
     let selection = plan::Selection {
         stages: selection.stages.clone(),
         only: selection.only.clone(),
         set: selection.set.clone(),
     };
     // A run of another version of the plan may select what this one has not; it then has no limits to compare with.
-    plan::expand(plan, &selection).unwrap_or_default()
+    let _ = plan::visit_cases(plan, &selection, visit);
 }
 
 fn orders(case: &Case) -> Vec<LimitEvent> {
@@ -91,7 +97,7 @@ fn amount(value: &Value) -> Option<f64> {
     }
 }
 
-/// What holds after each order: what it does not name stays as it was for that load.
+/// Returns the limits in force after each order: what it does not name stays as it was for that load.
 fn in_force(orders: Vec<LimitEvent>) -> Vec<LimitChange> {
     let mut changes: Vec<LimitChange> = Vec::new();
     for order in orders {

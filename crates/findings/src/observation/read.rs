@@ -20,6 +20,7 @@ const RECORDS: [&str; 6] = [FOUND_LOAD_EVENT, "content", "verified", "handover",
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.
     pub fn read(run: &RunReader, plan: &Plan) -> Result<Observation, StoreError> {
+        let _snapshot = run.snapshot()?;
         let events = run.events()?;
         let mut events_of_case: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
         for event in &events {
@@ -27,21 +28,23 @@ impl Observation {
                 events_of_case.entry(case_index).or_default().push(event);
             }
         }
-        let mut results: BTreeMap<u32, CaseResult> = run.indexed_results()?.into_iter().collect();
+        // In the order of the plan, as the cases are.
+        let mut results = run.indexed_results()?.into_iter().peekable();
         let limits = limits::of_plan(plan, &run.manifest().selection);
         let rounds = rounds(plan).map(|(stage, rounds)| (stage.to_owned(), rounds.clone())).collect();
         let mut observation = Observation { plan: plan.name.clone(), rounds, ..Observation::default() };
         let mut names = Names::default();
-        for record in run.cases()? {
+        observation.cases.reserve_exact(results.len());
+        run.for_each_case(&mut |record| {
             let is_done = record.state == CaseState::Ended(CaseStatus::Done);
-            let result = results.remove(&record.index).filter(|_| is_done);
-            let Some(result) = result else {
+            let result = results.next_if(|(index, _)| *index == record.index).filter(|_| is_done);
+            let Some((_, result)) = result else {
                 let reason = record.error.clone().unwrap_or_else(|| match record.state {
                     CaseState::Ended(status) => status.name().to_owned(),
                     CaseState::Pending | CaseState::Begun => "not measured yet".to_owned(),
                 });
                 observation.missing.push(Missing { stage: record.stage, case: record.name, reason });
-                continue;
+                return Ok(());
             };
             let events = events_of_case.remove(&record.index).unwrap_or_default();
             let limits =
@@ -60,7 +63,8 @@ impl Observation {
                 &counters,
                 &mut names,
             )?);
-        }
+            Ok(())
+        })?;
         Ok(observation)
     }
 }
@@ -99,6 +103,11 @@ impl ObservedCase {
         let own_ramp_s = result.settings.get("ramp_time").and_then(Value::as_f64).unwrap_or(0.0);
         let twin_began_s = result_at_ns.flatten().map_or(0.0, |at_ns| at_ns as f64 / NS - own_ramp_s);
         let counted = Counted { ramp_s, twin_began_s };
+        let mut busy = counters::busy(counters, counted, names);
+        let mut carried = counters::carried(counters, counted);
+        // Kept for as long as the findings: without room for more.
+        busy.shrink_to_fit();
+        carried.shrink_to_fit();
         Ok(ObservedCase {
             found_load,
             stage: result.stage.clone(),
@@ -106,8 +115,8 @@ impl ObservedCase {
             // Kept once: a large campaign has as many as cases.
             settings: std::mem::take(&mut result.settings),
             result,
-            busy: counters::busy(counters, counted, names),
-            carried: counters::carried(counters, counted),
+            busy,
+            carried,
             intervals,
             loads,
             moments,
@@ -122,12 +131,12 @@ pub(crate) fn rounds(plan: &Plan) -> impl Iterator<Item = (&str, &plan::Rounds)>
     continuing.filter_map(|stage| Some((stage.name.as_str(), stage.repeats.as_ref()?)))
 }
 
-/// Whether an event may have done something to the load.
+/// Returns true if an event may have done something to the load.
 fn is_moment(event: &Event) -> bool {
     !RECORDS.contains(&event.kind.as_str())
 }
 
-/// Whether the time of one of these events within its case is known from the case's counters alone.
+/// Returns true if the time of one of these events within its case is known from the case's counters alone.
 pub(crate) fn needs_counters(events: &[&Event]) -> bool {
     events.iter().any(|event| is_moment(event) && event.case_at_ns.is_none())
 }
@@ -145,7 +154,11 @@ fn intervals(points: &[IntervalPoint]) -> (Vec<Interval>, Vec<(String, Vec<Inter
     }
     match loads.len() {
         0 => (Vec::new(), loads),
-        1 => (loads.remove(0).1, Vec::new()),
+        1 => {
+            let mut only = loads.remove(0).1;
+            only.shrink_to_fit();
+            (only, Vec::new())
+        }
         _ => (sum(&loads), loads),
     }
 }

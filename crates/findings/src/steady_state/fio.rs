@@ -36,7 +36,7 @@ impl FioSteadyState {
         }
     }
 
-    /// Whether fio would stop here.
+    /// Returns true if fio would stop here.
     pub fn attained(&self, limit_percent: f64) -> bool {
         self.printed_percent < limit_percent
     }

@@ -121,7 +121,7 @@ impl RoundLog {
     }
 }
 
-/// What the rounds of each stage say whose rounds end on steady state.
+/// Findings about each stage whose rounds end on steady state.
 pub(crate) fn of(observation: &Observation) -> Vec<Finding> {
     observation.rounds.iter().filter_map(|(stage, rules)| of_stage(observation, stage, rules)).collect()
 }
@@ -171,7 +171,7 @@ fn of_stage(observation: &Observation, stage: &str, rules: &Rounds) -> Option<Fi
     };
     let rests_on = cases()
         .filter(|case| case.number("repeat").is_some_and(|number| rounds.contains(&(number as u64))))
-        .map(|case| Basis { stage: stage.to_owned(), case: case.name.clone(), from_s: None, to_s: None })
+        .map(Basis::of)
         .collect();
     Some(Finding {
         id: format!("steady-rounds/{stage}"),

@@ -12,7 +12,7 @@ const PASSING: [&str; 6] =
 /// Something that two runs say otherwise; serialises as a line of `arraylab compare --trend --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InventoryChange {
-    /// What: `host/kernel`, `array/layout`, `inventory/nvme list`.
+    /// Place in the inventory: `host/kernel`, `array/layout`, `inventory/nvme list`.
     pub place: String,
     /// In the run before; null where it says nothing of it.
     pub before: Option<String>,
@@ -20,7 +20,7 @@ pub struct InventoryChange {
     pub after: Option<String>,
 }
 
-/// What changed between two runs, in the order of the places.
+/// Lists the changes of the inventory between two runs, in the order of the places.
 pub fn inventory_changes(before: &Manifest, after: &Manifest) -> Vec<InventoryChange> {
     let mut changes = Vec::new();
     let (old, new) = (facts(before), facts(after));

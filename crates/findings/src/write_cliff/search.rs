@@ -38,13 +38,13 @@ const SIGMA_LEAST: f64 = 0.005;
 /// A fall, as indices of intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct FallIndex {
-    /// Where the level before begins.
+    /// First interval of the level before.
     pub level_from: usize,
     /// The first interval below it.
     pub onset: usize,
     /// The first interval at the level after.
     pub settled: usize,
-    /// Where the level after ends.
+    /// End of the level after.
     pub level_to: usize,
     /// The step in standard errors.
     pub standard_errors: f64,
@@ -61,7 +61,7 @@ pub(super) enum Found {
 #[derive(Debug, Clone)]
 pub(super) struct Falls {
     pub all: Vec<FallIndex>,
-    /// Where the rate is back up by half or more of the first fall.
+    /// Span in which the rate is back up by half or more of the first fall.
     pub recovery: Option<(usize, usize)>,
     pub outliers: Vec<bool>,
     pub noise_percent: f64,
@@ -189,7 +189,7 @@ fn fall_between(
     Some(FallIndex { level_from: before.0, onset, settled, level_to: after.1, standard_errors })
 }
 
-/// How sure it is that there is a step between two segments: in standard errors, `None` where it is not.
+/// Size of the step between two segments, in standard errors; `None` where there is none.
 fn step_standard_errors(
     levels: &[f64],
     before: (usize, usize),
@@ -221,7 +221,7 @@ struct StepAndSlope {
     /// The step without a slope.
     plain_step: f64,
     plain_error: f64,
-    /// What a straight line leaves, and what a step leaves.
+    /// Squares left by a straight line, and by a step.
     line_squares: f64,
     step_squares: f64,
 }
@@ -253,7 +253,7 @@ impl StepAndSlope {
     }
 }
 
-/// Where a fall begins and where it has settled: of all ways to join the two levels by a straight fall of zero or more
+/// Finds the beginning of a fall and where it has settled: of all ways to join the two levels by a straight fall of zero or more
 /// intervals, the one with the least squares. A longer fall has to save more than chance would, so that a step stays a
 /// step.
 fn edge(levels: &[f64], before: (usize, usize), after: (usize, usize)) -> (usize, usize) {

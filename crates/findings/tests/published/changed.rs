@@ -3,7 +3,7 @@
 use findings::{Flow, Interval, Observation, ObservedCase};
 use store::DirectionResult;
 
-/// What is done to a case.
+/// Change of a case.
 pub type Change = fn(&mut ObservedCase);
 
 /// Cases of a stage by their settings, as `volume=hdd host=node`; all of the stage by an empty text.
@@ -93,7 +93,7 @@ pub fn number(case: &ObservedCase, name: &str) -> f64 {
     case.settings[name].as_f64().expect("a number")
 }
 
-/// Whether the load is random.
+/// Returns true if the load is random.
 pub fn is_random(case: &ObservedCase) -> bool {
     case.settings["rw"].as_str().is_some_and(|rw| rw.starts_with("rand"))
 }

@@ -3,7 +3,7 @@
 use crate::synthetic::{Run, Series, settings};
 use findings::Observation;
 
-/// What of the Dorado is switched off.
+/// Mechanisms of the Dorado that are switched off.
 #[derive(Clone, Copy, Default)]
 pub struct Dorado {
     pub no_collection: bool,

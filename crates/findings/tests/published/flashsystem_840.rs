@@ -3,7 +3,7 @@
 use crate::synthetic::{Run, Series, moment, settings};
 use findings::Observation;
 
-/// What of the FlashSystem is switched off.
+/// Mechanisms of the FlashSystem that are switched off.
 #[derive(Clone, Copy, Default)]
 pub struct Flash {
     pub free_bytes: bool,

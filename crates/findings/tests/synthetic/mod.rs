@@ -1,7 +1,9 @@
 //! Runs made up for tests: cases with series of which everything is known.
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use findings::{Busy, Flow, Interval, LimitChange, Moment, Observation, ObservedCase, PathTraffic};
+use findings::{
+    Busy, Flow, Interval, LimitChange, Moment, Observation, ObservedCase, PartResource, PathTraffic,
+};
 use load::Random;
 use serde_json::{Map, Value};
 use store::{CaseResult, CaseStatus, DirectionResult, LatencyResult};
@@ -176,12 +178,13 @@ impl Run {
     }
 }
 
-/// How busy one part was.
+/// Utilisation of one part.
 pub fn busy(part: &str, entity: &str, resource: &str, share: f64) -> Busy {
-    Busy { part: part.into(), entity: entity.into(), resource: resource.into(), share }
+    let of = PartResource { part: part.into(), entity: entity.into(), resource: resource.into() };
+    Busy { of: of.into(), share }
 }
 
-/// What one path carried.
+/// Traffic of one path.
 pub fn carried(paths: &str, entity: &str, bytes: f64) -> PathTraffic {
     PathTraffic { paths: paths.into(), entity: entity.into(), bytes }
 }

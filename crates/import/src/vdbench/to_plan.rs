@@ -12,7 +12,8 @@ use std::path::Path;
 pub(crate) fn import(path: &Path, text: &str) -> Result<ImportedPlan, ImportError> {
     let directory = path.parent().unwrap_or(Path::new("")).to_owned();
     let mut include = |name: &str| {
-        file::read(&directory.join(name)).map_err(|error| std::io::Error::other(error.to_string()))
+        file::read(&directory.join(name))
+            .map_err(|error| std::io::Error::other(diagnostic::text_with_causes(&error)))
     };
     let parameters = read_parameters(path, text, &mut include)?;
     let name = file::stem(path);

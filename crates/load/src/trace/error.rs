@@ -1,10 +1,13 @@
 //! Trace errors.
 
+use diagnostic::Diagnostic;
+use std::borrow::Cow;
+
 /// A trace that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The text is not what the format says.
-    #[error("{source_name}:{line}:{column}: {message}\nhint: {hint}")]
+    #[error("{source_name}:{line}:{column}: {message}")]
     Text {
         /// The file's name.
         source_name: String,
@@ -25,6 +28,15 @@ pub enum TraceError {
         /// Cause.
         source: std::io::Error,
     },
+}
+
+impl Diagnostic for TraceError {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        match self {
+            TraceError::Text { hint, .. } => Some(hint.into()),
+            TraceError::Io { .. } => None,
+        }
+    }
 }
 
 impl TraceError {

@@ -93,7 +93,7 @@ fn msr_csv() {
 #[test]
 fn spc_lines() {
     let text = "0,20941264,8192,W,0.551706\n0,20939840,8192,w,0.554041,1\n1,3072,1536,r,1.5\n";
-    let error = read(text).unwrap_err().to_string();
+    let error = diagnostic::full_text(&read(text).unwrap_err());
     assert!(error.contains("2 disks or files: 0, 1") && error.contains("`unit:`"), "{error}");
     let trace = Trace::read("t", &mut text.as_bytes(), Some("0")).unwrap();
     assert_eq!(
@@ -141,7 +141,7 @@ fn bad_lines_are_named() {
         ("8,0 0 1 0.5 1 D W 5 * 3 [x]\n", "t:1:21", "`+`"),
         ("hello world\n", "t:1:1", "no known trace format"),
     ] {
-        let error = read(text).unwrap_err().to_string();
+        let error = diagnostic::full_text(&read(text).unwrap_err());
         assert!(
             error.starts_with(place) && error.contains(what) && error.contains("hint: "),
             "{text:?}: {error}"

@@ -52,7 +52,7 @@ impl Checker<'_> {
             (expr, Type::Truth) => Ok(expr),
             (_, Type::Number(_)) => Err(self
                 .error(Kind::WrongType, text.place, "a check is a comparison, and this is a value")
-                .hint("for example `iops{stage=one} > 1000`")),
+                .with_hint("for example `iops{stage=one} > 1000`")),
         };
         if let Some(because) = &document.because
             && let Some(name) = unknown_name_in(&because.value, &types)
@@ -85,7 +85,7 @@ impl Checker<'_> {
         };
         share.ok().filter(|share| (0.0..1.0).contains(share)).ok_or_else(|| {
             let message = format!("`{written}` is not a share from 0 to below 100 %");
-            self.error(Kind::OutOfRange, text.place, message).hint("`2%`, or 0.02")
+            self.error(Kind::OutOfRange, text.place, message).with_hint("`2%`, or 0.02")
         })
     }
 
@@ -110,7 +110,7 @@ impl Checker<'_> {
                 let message = format!("`{written}` is neither a time nor a number of intervals");
                 Err(self
                     .error(Kind::OutOfRange, text.place, message)
-                    .hint("`10s`, `2m under load` or `20 intervals`"))
+                    .with_hint("`10s`, `2m under load` or `20 intervals`"))
             }
         }
     }

@@ -18,7 +18,7 @@ impl Checker<'_> {
         let ConditionDocument { steady, written, quantity, above, below, below_peak, samples } =
             &document.value;
         let one_of = |message: &str| {
-            Err(self.error(Kind::Contradiction, document.place, message).hint(
+            Err(self.error(Kind::Contradiction, document.place, message).with_hint(
                 "{ steady: iops }, { written: 200% }, or { quantity: iops, below_peak: 70, samples: 3 }",
             ))
         };

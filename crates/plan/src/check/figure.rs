@@ -48,7 +48,7 @@ impl Checker<'_> {
                 }
                 _ => "a number: 100000, 1e5",
             };
-            self.error(Kind::OutOfRange, text.place, message).hint(hint)
+            self.error(Kind::OutOfRange, text.place, message).with_hint(hint)
         })
     }
 
@@ -67,7 +67,7 @@ impl Checker<'_> {
     fn without_unit(&self, text: &Located<String>, what: &str, unit: &str) -> PlanError {
         let written = text.value.trim();
         self.error(Kind::WrongType, text.place, format!("`{written}` is a {what} without a unit"))
-            .hint(format!("did you mean `{written}{unit}`?"))
+            .with_hint(format!("did you mean `{written}{unit}`?"))
     }
 }
 

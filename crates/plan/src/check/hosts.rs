@@ -32,10 +32,12 @@ impl Checker<'_> {
 
     fn host(&self, document: &HostDocument) -> Result<PlanHost, PlanError> {
         let refused = |place, error: &HostError| match error {
-            HostError::Address { text, problem, hint } => {
-                self.error(Kind::OutOfRange, place, format!("`{text}` is no host: {problem}")).hint(*hint)
+            HostError::Address { text, problem, hint } => self
+                .error(Kind::OutOfRange, place, format!("`{text}` is no host: {problem}"))
+                .with_hint(*hint),
+            HostError::Failed { hint, .. } => {
+                self.error(Kind::OutOfRange, place, error.to_string()).with_hint(hint.as_str())
             }
-            HostError::Failed { .. } => self.error(Kind::OutOfRange, place, error.to_string()),
         };
         HostSpec::new(&document.name.value, "local").map_err(|error| refused(document.name.place, &error))?;
         let address = document.address.as_ref().map(|address| {
@@ -66,7 +68,7 @@ impl Checker<'_> {
             let message = format!("`share` is `{}`", share.value);
             return Err(self
                 .error(Kind::OutOfRange, share.place, message)
-                .hint("`parts`: each host uses a part of its own; `whole`: each uses all of it"));
+                .with_hint("`parts`: each host uses a part of its own; `whole`: each uses all of it"));
         };
         Ok(Some(known))
     }
@@ -75,8 +77,9 @@ impl Checker<'_> {
         let Some(jobs) = jobs else { return Ok(JobShare::default()) };
         JobShare::of_name(&jobs.value).ok_or_else(|| {
             let message = format!("`jobs` is `{}`", jobs.value);
-            self.error(Kind::OutOfRange, jobs.place, message)
-                .hint("`each`: each host runs all jobs of a load; `divided`: the hosts run them together")
+            self.error(Kind::OutOfRange, jobs.place, message).with_hint(
+                "`each`: each host runs all jobs of a load; `divided`: the hosts run them together",
+            )
         })
     }
 

@@ -51,7 +51,7 @@ impl Checker<'_> {
             let written: Vec<(&Located<String>, &Assignments)> = match &document.value {
                 AxisDocument::Lone(value) => {
                     let message = format!("the axis `{}` is one value, not a list", setting.name);
-                    return Err(self.error(Kind::WrongType, document.place, message).hint(format!(
+                    return Err(self.error(Kind::WrongType, document.place, message).with_hint(format!(
                         "write `{}: [{value}]`, or move it to the stage's `settings`",
                         setting.name
                     )));
@@ -71,7 +71,7 @@ impl Checker<'_> {
                     let message = format!("`{}` stands twice on the axis `{}`", text.value, setting.name);
                     return Err(self
                         .error(Kind::Contradiction, text.place, message)
-                        .hint("values are compared as they are meant: 4k and 4096 are the same"));
+                        .with_hint("values are compared as they are meant: 4k and 4096 are the same"));
                 }
                 points.push(AxisPoint {
                     value: assignment.value,

@@ -76,7 +76,7 @@ impl Checker<'_> {
         let speedup = document.speedup.as_ref().map_or(1.0, |speedup| speedup.value);
         RateCurve::profile_from_csv(&table, period_ns, speedup).map_err(|error| {
             self.error(Kind::OutOfRange, from.place, error.to_string())
-                .hint("each line is a moment (08:00 or seconds, from 0 on) and a rate: `08:00,5000`")
+                .with_hint("each line is a moment (08:00 or seconds, from 0 on) and a rate: `08:00,5000`")
         })
     }
 }

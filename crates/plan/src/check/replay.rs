@@ -7,8 +7,10 @@ use crate::setting::setting_or_error;
 use crate::source::Place;
 use crate::yaml::Located;
 use crate::{PlanError, PlanErrorKind as Kind};
+use diagnostic::Diagnostic as _;
 use load::{Direction, REPLAY_SCALE_LIMIT_PERCENT, Replay, ReplayBeyond, ReplayTiming, Trace, TraceError};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -37,7 +39,9 @@ impl Checker<'_> {
             axes.iter().flat_map(|axis| axis.points.iter().map(|point| (axis.setting.name, point.place)));
         if let Some((name, place)) = given.chain(varied).find(|(name, _)| OF_THE_TRACE.contains(name)) {
             let message = format!("`{name}` is what the trace of `replay` says");
-            return Err(self.error(Kind::Contradiction, place, message).hint("leave it out of this stage"));
+            return Err(self
+                .error(Kind::Contradiction, place, message)
+                .with_hint("leave it out of this stage"));
         }
         let timing = match timing.as_ref().map(|timing| (timing.value.trim(), timing.place)) {
             None | Some(("recorded", _)) => ReplayTiming::Recorded { scale_percent: 100 },
@@ -72,8 +76,11 @@ impl Checker<'_> {
         }
         let path =
             directory.map_or_else(|| trace.value.clone().into(), |directory| directory.join(&trace.value));
-        let failed =
-            |error: TraceError| self.error(Kind::Unreadable, trace.place, error.to_string()).caused_by(error);
+        let failed = |error: TraceError| {
+            let hint = error.hint().map(Cow::into_owned);
+            let refused = self.error(Kind::Unreadable, trace.place, error.to_string()).maybe_hint(hint);
+            refused.caused_by(error)
+        };
         let file = File::open(&path)
             .map_err(|source| failed(TraceError::Io { source_name: path.display().to_string(), source }))?;
         let unit = unit.as_ref().map(|unit| unit.value.as_str());

@@ -38,7 +38,7 @@ impl Checker<'_> {
             let message = format!("`{}` is no picture that a report holds", file.value);
             return Err(self
                 .error(Kind::OutOfRange, file.place, message)
-                .hint(format!("known endings: {}", IMAGE_ENDINGS.join(", "))));
+                .with_hint(format!("known endings: {}", IMAGE_ENDINGS.join(", "))));
         }
         let leaves = file.value.split(['/', '\\']).any(|part| part == "..") || file.value.starts_with('/');
         if leaves || file.value.chars().any(char::is_control) {
@@ -142,7 +142,7 @@ impl Checker<'_> {
                 format!("`{}` and `{}` have different units", first.value.name(), other.value.name());
             return Err(self
                 .error(Kind::Contradiction, other.place, message)
-                .hint("make two charts of them"));
+                .with_hint("make two charts of them"));
         }
         if document.x.value != ChartAxis::Time && (document.from.is_some() || document.to.is_some()) {
             let message = "`from` and `to` cut a chart against `time` only";
@@ -152,7 +152,7 @@ impl Checker<'_> {
             let message = "`pick` chooses a case of a chart against `latency` only";
             return Err(self
                 .error(Kind::Contradiction, document.x.place, message)
-                .hint("a table has a `pick` too"));
+                .with_hint("a table has a `pick` too"));
         }
         let pick = document.pick.as_ref().map(|pick| self.pick(pick, document.x.place)).transpose()?;
         let series = document.series.as_ref().map(|name| self.setting(name)).transpose()?;

@@ -61,7 +61,7 @@ impl Checker<'_> {
         }
         if axes.iter().any(|axis| axis.setting.name == "repeat") {
             let message = "`repeats` is there twice: here, and as the axis `repeat`";
-            return Err(self.error(Kind::Contradiction, place, message).hint(
+            return Err(self.error(Kind::Contradiction, place, message).with_hint(
                 "`repeats` runs the whole matrix again; an axis `repeat` repeats where it stands in the matrix",
             ));
         }
@@ -69,7 +69,7 @@ impl Checker<'_> {
             let message = "rounds that end on what they find go on from one another";
             return Err(self
                 .error(Kind::Contradiction, place, message)
-                .hint("give the stage `continues: true`, or `repeats` a plain number"));
+                .with_hint("give the stage `continues: true`, or `repeats` a plain number"));
         }
         Ok(rounds)
     }
@@ -108,7 +108,7 @@ impl Checker<'_> {
     /// Bytes, or a share of the target.
     pub(super) fn amount(&self, key: &str, text: &str, place: Place) -> Result<Amount, PlanError> {
         let wrong = |reason: String| self.error(Kind::OutOfRange, place, format!("`{key}`: {reason}"));
-        let value = SettingKind::Amount.parse(text).map_err(wrong)?;
+        let value = SettingKind::Amount.parse(text).map_err(|error| wrong(error.reason()))?;
         Amount::of_setting(&value).ok_or_else(|| wrong(SettingKind::Amount.must_be()))
     }
 }

@@ -144,7 +144,7 @@ impl Checker<'_> {
             let message = "no case of this stage has a `filesystem` other than `raw`";
             return Err(self
                 .error(Kind::Contradiction, filesystem.place, message)
-                .hint("give the setting `filesystem` in the stage's settings or in its matrix"));
+                .with_hint("give the setting `filesystem` in the stage's settings or in its matrix"));
         }
         Ok(stage)
     }
@@ -195,7 +195,7 @@ impl Checker<'_> {
                 let message = format!("`{}` is one for all loads of a case", setting.name);
                 return Err(self
                     .error(Kind::Contradiction, written.place, message)
-                    .hint("give it in the stage's settings; a load may begin later by `start`"));
+                    .with_hint("give it in the stage's settings; a load may begin later by `start`"));
             }
         }
         let target = match &document.target {
@@ -264,7 +264,7 @@ impl Checker<'_> {
             let message = format!("the mount option `{option}` holds a comma");
             return Err(self
                 .error(Kind::OutOfRange, document.place, message)
-                .hint("give each option by itself: [noatime, nodiratime]"));
+                .with_hint("give each option by itself: [noatime, nodiratime]"));
         }
         let fill_percent = match fill {
             Some(fill) if !(1..=95).contains(&fill.value) => {
@@ -287,9 +287,9 @@ impl Checker<'_> {
                 self.earlier_stage(&rate.stage, earlier)?;
                 if !rate.quantity.value.is_bandwidth() {
                     let message = format!("`{}` is no bandwidth", rate.quantity.value.name());
-                    return Err(self
-                        .error(Kind::Contradiction, rate.quantity.place, message)
-                        .hint("what was written is divided by bytes a second: sustained.bw_bytes_per_s"));
+                    return Err(self.error(Kind::Contradiction, rate.quantity.place, message).with_hint(
+                        "what was written is divided by bytes a second: sustained.bw_bytes_per_s",
+                    ));
                 }
                 let reference = RateReference {
                     stage: rate.stage.value.clone(),
@@ -436,7 +436,7 @@ impl Checker<'_> {
                     let message = format!("`{other}` is no setting of preconditioning");
                     return Err(self
                         .error(Kind::UnknownSetting, name.place, message)
-                        .hint("it takes rw, bs, numjobs and iodepth"));
+                        .with_hint("it takes rw, bs, numjobs and iodepth"));
                 }
             }
         }

@@ -73,7 +73,7 @@ impl Checker<'_> {
         if list.len() > LIST_LIMIT {
             let message = format!("a plan watches at most {LIST_LIMIT} devices by name");
             return Err(
-                PlanError::new(Kind::OverLimit, message).hint("`devices: all` watches all of the host")
+                PlanError::new(Kind::OverLimit, message).with_hint("`devices: all` watches all of the host")
             );
         }
         for device in &list {
@@ -86,7 +86,7 @@ impl Checker<'_> {
                 let message = format!("`{}` is no block device", device.value);
                 return Err(self
                     .error(Kind::OutOfRange, device.place, message)
-                    .hint("a path below /dev, a kernel name such as `sdb`, or `all` alone"));
+                    .with_hint("a path below /dev, a kernel name such as `sdb`, or `all` alone"));
             }
         }
         Ok(WatchedDevices::Named(list.into_iter().map(|device| device.value).collect()))
@@ -115,13 +115,13 @@ impl Checker<'_> {
             let message = "`metrics` names at least one metric";
             return Err(self
                 .error(Kind::OutOfRange, document.metrics.place, message)
-                .hint("`*` stands for any characters: [volume_*, up]"));
+                .with_hint("`*` stands for any characters: [volume_*, up]"));
         }
         Ok(WatchedAddress {
             name: document.name.value.clone(),
             address: address.value.parse().map_err(|error| {
                 self.error(Kind::OutOfRange, address.place, format!("{error}"))
-                    .hint("for example http://127.0.0.1:9100/metrics")
+                    .with_hint("for example http://127.0.0.1:9100/metrics")
             })?,
             metrics: self.patterns(&document.metrics.value)?,
             poll: self.poll_settings(document.every.as_ref(), document.timeout.as_ref(), interval_ns)?,
@@ -150,7 +150,7 @@ impl Checker<'_> {
         }
         if list.len() > LIST_LIMIT {
             let message = format!("at most {LIST_LIMIT} names of counters stand in one list");
-            return Err(PlanError::new(Kind::OverLimit, message).hint("`*` stands for any characters"));
+            return Err(PlanError::new(Kind::OverLimit, message).with_hint("`*` stands for any characters"));
         }
         Ok(list.iter().map(|pattern| pattern.value.clone()).collect())
     }

@@ -103,7 +103,7 @@ impl Parser<'_> {
         if takes_two && arguments.len() != 2 {
             return Err(self
                 .mistake(format!("this takes two values, and there are {}", arguments.len()))
-                .hint("`at_max(iops{stage=one}, settings.numjobs{stage=one})`"));
+                .with_hint("`at_max(iops{stage=one}, settings.numjobs{stage=one})`"));
         }
         Ok((arguments, units))
     }

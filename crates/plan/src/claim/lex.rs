@@ -17,7 +17,7 @@ impl Mistake {
         Mistake { at, width: width.max(1), message: message.into(), hint: None }
     }
 
-    pub fn hint(self, hint: impl Into<String>) -> Mistake {
+    pub fn with_hint(self, hint: impl Into<String>) -> Mistake {
         Mistake { hint: Some(hint.into()), ..self }
     }
 
@@ -136,6 +136,6 @@ fn sign(chars: &[char], at: usize) -> Result<(Token, usize), Mistake> {
     match SIGNS.iter().find(stands) {
         Some(sign) => Ok((Token::Sign(sign), sign.chars().count())),
         None => Err(Mistake::new(at, 1, format!("`{}` has no meaning here", chars[at].escape_default()))
-            .hint("comparisons are < <= > >= ~ and `in a..b`; words are and, or, not")),
+            .with_hint("comparisons are < <= > >= ~ and `in a..b`; words are and, or, not")),
     }
 }

@@ -82,7 +82,7 @@ impl Parser<'_> {
             Type::Truth => Ok(expr),
             Type::Number(_) => {
                 Err(Mistake::new(at.0, at.1, format!("{what} takes a comparison, and this is a value"))
-                    .hint("for example `iops{stage=one} > 1000`"))
+                    .with_hint("for example `iops{stage=one} > 1000`"))
             }
         }
     }
@@ -275,7 +275,7 @@ impl Parser<'_> {
             None => {
                 let known: Vec<&str> = self.names.values.iter().map(|(name, _)| name.as_str()).collect();
                 let message = format!("there is no value `{name}` before this");
-                Err(Mistake::new(place.0, place.1, message).hint(
+                Err(Mistake::new(place.0, place.1, message).with_hint(
                     did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
                         format!("a quantity has the cases in braces: `{name}{{stage=…}}`")
                     }),
@@ -307,7 +307,7 @@ impl Parser<'_> {
         match self.number(end, here)? {
             (end, Some(Unit::TIME)) => Ok(end),
             (end @ Expr::Number(0.0, None), None) => Ok(end),
-            _ => Err(Mistake::new(place.0, place.1, "a span is between two times").hint("`[5s:10s]`")),
+            _ => Err(Mistake::new(place.0, place.1, "a span is between two times").with_hint("`[5s:10s]`")),
         }
     }
 }
@@ -327,7 +327,7 @@ pub(super) fn same_unit(
             && matches!(one, Expr::Number(value, None) if *value != 0.0)
     };
     if is_bare_time(left, left_unit, right_unit) || is_bare_time(right, right_unit, left_unit) {
-        return Err(Mistake::new(place.0, place.1, "a time has a unit").hint("`2ms`, `90us`, `10s`"));
+        return Err(Mistake::new(place.0, place.1, "a time has a unit").with_hint("`2ms`, `90us`, `10s`"));
     }
     match (left_unit, right_unit) {
         (Some(left), Some(right)) if left != right => {

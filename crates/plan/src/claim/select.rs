@@ -41,7 +41,7 @@ pub(super) fn selector(
     }
     if selector.stages.is_empty() {
         let message = "a selector names the stage";
-        return Err(Mistake::new(at, name.chars().count(), message).hint(format!("`{name}{{stage=…}}`")));
+        return Err(Mistake::new(at, name.chars().count(), message).with_hint(format!("`{name}{{stage=…}}`")));
     }
     selector.unit = unit.or_else(|| unit_by_word(&selector));
     let unit = selector.unit;
@@ -128,7 +128,7 @@ fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) 
         .min_by_key(|(place, sign, _)| (*place, usize::MAX - sign.len()));
     let Some((place, sign, comparator)) = found else {
         return Err(
-            Mistake::new(at, width, "a condition is `name=value`").hint("`{stage=latency, bs=4k|8k}`")
+            Mistake::new(at, width, "a condition is `name=value`").with_hint("`{stage=latency, bs=4k|8k}`")
         );
     };
     let (name, value) = (text[..place].trim(), text[place + sign.len()..].trim());
@@ -189,7 +189,7 @@ fn condition(selector: &mut Selector, text: &str, at: usize, names: &Names<'_>) 
         return Err(Mistake::new(at, width, format!("`{sign}` compares with one number")));
     }
     if comparator == Comparator::Near && !is_word {
-        return Err(Mistake::new(at, width, "`~` is for words of findings").hint("`event~verif`"));
+        return Err(Mistake::new(at, width, "`~` is for words of findings").with_hint("`event~verif`"));
     }
     filter.values = values;
     selector.filters.push(filter);
@@ -228,7 +228,7 @@ impl Selector {
         };
         if !has_intervals {
             return Err(Mistake::new(at.0, at.1, "no interval has this value")
-                .hint("IOPS, bytes a second and mean latencies have a span"));
+                .with_hint("IOPS, bytes a second and mean latencies have a span"));
         }
         self.window = Some((from, to));
         Ok(())

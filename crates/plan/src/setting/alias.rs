@@ -134,10 +134,10 @@ mod tests {
             ("iodpeth", "hint: did you mean `iodepth`?"),
             ("latency_target", "hint: a limit on latency is searched for with `find:` of a stage"),
         ] {
-            let error = setting_or_error(name).unwrap_err().to_string();
+            let error = diagnostic::full_text(&setting_or_error(name).unwrap_err());
             assert!(error.ends_with(hint), "{name}: {error}");
         }
-        let error = setting_or_error("colour").unwrap_err().to_string();
+        let error = diagnostic::full_text(&setting_or_error("colour").unwrap_err());
         assert!(error.len() < 160 && error.contains("docs/plan-language.md"), "{error}");
     }
 

@@ -60,6 +60,27 @@ pub enum SettingKind {
     Processors,
 }
 
+/// Reason why a text is no value of a setting.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ValueError {
+    /// It is no size or duration; the message quotes it.
+    #[error(transparent)]
+    Quantity(#[from] units::UnitError),
+    /// It is none of the values that are taken.
+    #[error("must be {0}")]
+    MustBe(String),
+}
+
+impl ValueError {
+    /// Message of the reader of quantities, or the values that are taken.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            ValueError::Quantity(error) => error.to_string(),
+            ValueError::MustBe(taken) => taken,
+        }
+    }
+}
+
 /// The largest share of an [`SettingKind::Amount`], in percent.
 const AMOUNT_PERCENT_LIMIT: u64 = 10_000;
 /// The largest [`SettingKind::RateShare`], in percent.
@@ -71,21 +92,21 @@ const NAME_CHARS_LIMIT: usize = 64;
 
 impl SettingKind {
     /// Reads a value; the error says what would have been one.
-    pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
+    pub(crate) fn parse(self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();
         match self {
             SettingKind::Size { least_bytes, most_bytes, multiple_of_bytes } => {
-                let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+                let bytes = parse_bytes(text)?;
                 let fits =
                     (least_bytes..=most_bytes).contains(&bytes) && bytes.is_multiple_of(multiple_of_bytes);
-                if fits { Ok(bytes.into()) } else { Err(self.must_be()) }
+                if fits { Ok(bytes.into()) } else { Err(self.not_taken()) }
             }
             SettingKind::Duration { least_ns } => {
-                let nanos = parse_nanos(text).map_err(|error| error.to_string())?;
+                let nanos = parse_nanos(text)?;
                 if nanos < least_ns {
-                    return Err(self.must_be());
+                    return Err(self.not_taken());
                 }
-                serde_json::to_value(units::Nanos(nanos)).map_err(|error| error.to_string())
+                serde_json::to_value(units::Nanos(nanos)).map_err(|_| self.not_taken())
             }
             SettingKind::Count { least, most } => self.whole(text, |n| (least..=most).contains(&n)),
             SettingKind::Percent => self.whole(text, |n| n <= 100),
@@ -94,28 +115,28 @@ impl SettingKind {
                 let lower = text.to_ascii_lowercase();
                 // fio's other name for mixed sequential load.
                 let lower = if lower == "readwrite" { "rw".to_owned() } else { lower };
-                if words.contains(&lower.as_str()) { Ok(lower.into()) } else { Err(self.must_be()) }
+                if words.contains(&lower.as_str()) { Ok(lower.into()) } else { Err(self.not_taken()) }
             }
             SettingKind::Name => {
                 let is_name_char = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
                 let fits =
                     !text.is_empty() && text.len() <= NAME_CHARS_LIMIT && text.chars().all(is_name_char);
-                if fits { Ok(text.into()) } else { Err(self.must_be()) }
+                if fits { Ok(text.into()) } else { Err(self.not_taken()) }
             }
             SettingKind::Flag => match text {
                 "1" | "true" => Ok(1.into()),
                 "0" | "false" => Ok(0.into()),
-                _ => Err(self.must_be()),
+                _ => Err(self.not_taken()),
             },
             SettingKind::Switch => match text {
                 "on" | "true" => Ok("on".into()),
                 "off" | "false" => Ok("off".into()),
-                _ => Err(self.must_be()),
+                _ => Err(self.not_taken()),
             },
             SettingKind::Rate { most } => {
-                let rate: f64 = text.parse().map_err(|_| self.must_be())?;
+                let rate: f64 = text.parse().map_err(|_| self.not_taken())?;
                 if !(rate > 0.0 && rate <= most as f64) {
-                    return Err(self.must_be());
+                    return Err(self.not_taken());
                 }
                 // A whole number stays one in JSON, so that `1e5` and `100000` are the same value.
                 Ok(if rate.fract() == 0.0 { (rate as u64).into() } else { rate.into() })
@@ -123,38 +144,38 @@ impl SettingKind {
             SettingKind::RateShare => match text.parse::<u64>() {
                 Ok(percent) if (1..=RATE_SHARE_LIMIT).contains(&percent) => Ok(percent.into()),
                 _ if text == "max" => Ok(text.into()),
-                _ => Err(self.must_be()),
+                _ => Err(self.not_taken()),
             },
             SettingKind::Amount => {
                 let Some(share) = text.strip_suffix('%') else {
-                    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+                    let bytes = parse_bytes(text)?;
                     let fits = bytes > 0 && bytes.is_multiple_of(512);
-                    return if fits { Ok(bytes.into()) } else { Err(self.must_be()) };
+                    return if fits { Ok(bytes.into()) } else { Err(self.not_taken()) };
                 };
                 match share.trim().parse::<u64>() {
                     Ok(percent) if (1..=AMOUNT_PERCENT_LIMIT).contains(&percent) => {
                         Ok(format!("{percent}%").into())
                     }
-                    _ => Err(self.must_be()),
+                    _ => Err(self.not_taken()),
                 }
             }
             SettingKind::SizeMix => {
-                let sizes = shape::parse_sizes(text).ok_or_else(|| self.must_be())?;
+                let sizes = shape::parse_sizes(text).ok_or_else(|| self.not_taken())?;
                 Ok(shape::print_sizes(&sizes).into())
             }
             SettingKind::Distribution => {
-                let spread = shape::parse_distribution(text).ok_or_else(|| self.must_be())?;
+                let spread = shape::parse_distribution(text).ok_or_else(|| self.not_taken())?;
                 Ok(shape::print_distribution(&spread).into())
             }
             SettingKind::Processors => {
-                let numbers = processors::parse_processors(text).ok_or_else(|| self.must_be())?;
+                let numbers = processors::parse_processors(text).ok_or_else(|| self.not_taken())?;
                 Ok(processors::print(&numbers).into())
             }
             SettingKind::Attribute => {
                 let fits = (1..=ATTRIBUTE_CHARS_LIMIT).contains(&text.chars().count())
                     && !text.chars().any(|c| c.is_control() || c == ',');
                 if !fits {
-                    return Err(self.must_be());
+                    return Err(self.not_taken());
                 }
                 // `0644` is a text: it would not be printed as it was read.
                 match text.parse::<u64>() {
@@ -165,11 +186,15 @@ impl SettingKind {
         }
     }
 
-    fn whole(self, text: &str, allowed: impl Fn(u64) -> bool) -> Result<Value, String> {
+    fn whole(self, text: &str, allowed: impl Fn(u64) -> bool) -> Result<Value, ValueError> {
         match text.parse::<u64>() {
             Ok(number) if allowed(number) => Ok(number.into()),
-            _ => Err(self.must_be()),
+            _ => Err(self.not_taken()),
         }
+    }
+
+    fn not_taken(self) -> ValueError {
+        ValueError::MustBe(self.must_be())
     }
 
     /// The values that are taken, to complete "must be …".

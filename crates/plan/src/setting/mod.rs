@@ -383,17 +383,17 @@ impl Setting {
     pub fn parse(&self, text: &str) -> Result<Value, PlanError> {
         self.kind.parse(text).map_err(|reason| {
             let found = clip(text.trim());
-            let message = match reason.strip_prefix('`') {
+            let message = match reason {
                 // The reader of sizes and durations has quoted the text itself.
-                Some(_) => format!("`{}`: {reason}", self.name),
-                None => format!(
+                kind::ValueError::Quantity(error) => format!("`{}`: {error}", self.name),
+                kind::ValueError::MustBe(reason) => format!(
                     "`{}` is {}, but must be {reason}",
                     self.name,
                     if found.is_empty() { "empty" } else { &found }
                 ),
             };
             let hint = self.nearest_word(text).unwrap_or_else(|| format!("`{}`: {}", self.name, self.doc));
-            PlanError::new(PlanErrorKind::OutOfRange, message).hint(hint)
+            PlanError::new(PlanErrorKind::OutOfRange, message).with_hint(hint)
         })
     }
 

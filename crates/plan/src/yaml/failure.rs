@@ -16,7 +16,7 @@ pub(crate) fn translate(source: &SourceText, failure: &Error) -> PlanError {
     if let (Kind::Syntax, Some(tab)) = (error.kind(), first_tab_indent(&source.text, place)) {
         return PlanError::new(Kind::Tab, "a tab indents this line; YAML is indented by spaces only")
             .at(source.excerpt(tab))
-            .hint("replace each tab by two spaces");
+            .with_hint("replace each tab by two spaces");
     }
     match place {
         Some(place) => error.at(source.excerpt(place)),
@@ -44,7 +44,7 @@ fn describe(failure: &Error) -> PlanError {
             let named =
                 key.as_deref().map_or_else(|| "this key".to_owned(), |key| format!("`{}`", shorten(key)));
             PlanError::new(Kind::DuplicateKey, format!("{named} stands twice in the same map"))
-                .hint("keep one of the two; which of them would count is not left to chance")
+                .with_hint("keep one of the two; which of them would count is not left to chance")
         }
         Error::SerdeUnknownField { field, expected, .. } => {
             PlanError::new(Kind::UnknownKey, format!("there is no key `{}` here", shorten(field))).maybe_hint(
@@ -58,25 +58,26 @@ fn describe(failure: &Error) -> PlanError {
         )
         .maybe_hint(did_you_mean(variant, expected.iter().copied())),
         Error::SerdeMissingField { field, .. } => {
-            PlanError::new(Kind::MissingKey, format!("the key `{field}` is missing here")).hint(SCHEMA_HINT)
+            PlanError::new(Kind::MissingKey, format!("the key `{field}` is missing here"))
+                .with_hint(SCHEMA_HINT)
         }
         Error::SerdeInvalidType { unexpected, expected, .. }
         | Error::SerdeInvalidValue { unexpected, expected, .. } => {
             PlanError::new(Kind::WrongType, format!("expected {expected}, found {}", shorten(unexpected)))
-                .hint(SCHEMA_HINT)
+                .with_hint(SCHEMA_HINT)
         }
         Error::InvalidBooleanStrict { .. } => PlanError::new(Kind::WrongType, "expected `true` or `false`")
-            .hint("`yes`, `on` and 1 do not stand for `true`"),
+            .with_hint("`yes`, `on` and 1 do not stand for `true`"),
         Error::Unexpected { expected, .. } => {
             let (wanted, hint) = in_words(expected);
-            PlanError::new(Kind::WrongType, format!("expected {wanted}")).hint(hint)
+            PlanError::new(Kind::WrongType, format!("expected {wanted}")).with_hint(hint)
         }
         Error::InvalidScalar { ty, .. } => {
-            PlanError::new(Kind::WrongType, format!("expected {ty}")).hint(SCHEMA_HINT)
+            PlanError::new(Kind::WrongType, format!("expected {ty}")).with_hint(SCHEMA_HINT)
         }
         Error::NullIntoString { .. } => PlanError::new(Kind::WrongType, "a value is missing here")
-            .hint("an empty value is null, which nothing takes"),
-        Error::Message { msg, .. } => PlanError::new(Kind::WrongType, shorten(msg)).hint(SCHEMA_HINT),
+            .with_hint("an empty value is null, which nothing takes"),
+        Error::Message { msg, .. } => PlanError::new(Kind::WrongType, shorten(msg)).with_hint(SCHEMA_HINT),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
@@ -84,24 +85,24 @@ fn describe(failure: &Error) -> PlanError {
             Kind::OverLimit,
             format!("aliases expand to more than {ALIAS_EXPANSION_LIMIT} values"),
         )
-        .hint("write the values out, or put what cases share into `defaults`"),
+        .with_hint("write the values out, or put what cases share into `defaults`"),
         Error::RecursiveReferencesRequireWeakTypes { .. } => {
             PlanError::new(Kind::OverLimit, "this alias stands inside its own anchor")
-                .hint("write the values out")
+                .with_hint("write the values out")
         }
         Error::MergeKeyNotAllowed { .. } => {
             PlanError::new(Kind::UnknownKey, "merge keys (`<<`) are not read")
-                .hint("put what cases share into `defaults`")
+                .with_hint("put what cases share into `defaults`")
         }
         Error::Budget { breach, .. } => describe_breach(breach),
         Error::MultipleDocuments { .. } => PlanError::new(Kind::Syntax, "a second document begins here")
-            .hint("one file holds one plan or one array"),
+            .with_hint("one file holds one plan or one array"),
         Error::Eof { .. } => PlanError::new(Kind::Syntax, "the text ends before the document does"),
         Error::UnsupportedTag { tag, .. } => {
             PlanError::new(Kind::Syntax, format!("the tag `{}` is not read", shorten(tag)))
         }
         _ => PlanError::new(Kind::Syntax, shorten(&plain()))
-            .hint("this is not YAML; look at brackets, quotes and indentation here and just before"),
+            .with_hint("this is not YAML; look at brackets, quotes and indentation here and just before"),
     }
 }
 

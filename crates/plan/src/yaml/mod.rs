@@ -42,7 +42,7 @@ pub(crate) fn parse_source<T: DeserializeOwned>(source: &SourceText) -> Result<T
     }
     if holds_no_document(&source.text) {
         return Err(PlanError::new(PlanErrorKind::Empty, format!("`{}` holds no document", source.name))
-            .hint("`arraylab show plan quick` prints a short plan to start from"));
+            .with_hint("`arraylab show plan quick` prints a short plan to start from"));
     }
     serde_saphyr::from_str_with_options(&source.text, options())
         .map_err(|failure| failure::translate(source, &failure))

@@ -49,7 +49,7 @@ fn wrong_expressions_are_refused_with_their_place() {
         ("measured(iops{stage=one}) > 1", 12, "this is a comparison", ""),
     ] {
         let error = refused(&format!("check: {check}"));
-        let text = error.to_string();
+        let text = diagnostic::full_text(&error);
         assert_eq!(error.position(), Some((11, column)), "{text}");
         assert!(text.contains(message), "{text}");
         assert!(text.contains(hint), "{text}");

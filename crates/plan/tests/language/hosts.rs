@@ -52,6 +52,6 @@ fn mistakes_are_refused_in_their_place() {
         assert!(GOOD.contains(from));
         let error = plan::parse_plan("test", "test.yaml", &GOOD.replace(from, to)).unwrap_err();
         assert_eq!((error.kind(), error.position()), (kind, Some(position)), "{error}");
-        assert!(error.to_string().contains(word), "{error}");
+        assert!(diagnostic::full_text(&error).contains(word), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! Each kind of mistake, with the message that a person gets.
 
 use super::plan_of_matrix;
+use diagnostic::full_text;
 use plan::{PlanErrorKind as Kind, Selection};
 
 const GOOD: &str = "title: t\nstages:\n  one:\n    settings: { rw: read, bs: 4k }\n";
@@ -26,7 +27,7 @@ macro_rules! mistake {
             let error = refused(&text);
             assert_eq!(error.kind(), $kind, "{error}");
             assert_eq!(error.position(), $position, "{error}");
-            insta::assert_snapshot!(stringify!($name), error.to_string());
+            insta::assert_snapshot!(stringify!($name), full_text(&error));
         }
     };
 }
@@ -394,7 +395,7 @@ fn selections_of_nothing_are_refused() {
     ];
     let messages: Vec<String> = selections
         .iter()
-        .map(|selection| plan::expand(&plan, selection).expect_err("refused").to_string())
+        .map(|selection| full_text(&plan::expand(&plan, selection).expect_err("refused")))
         .collect();
     insta::assert_snapshot!("selections", messages.join("\n---\n"));
 }
@@ -414,11 +415,11 @@ fn files_that_are_no_plans_are_refused() {
     ] {
         let error = plan::load_plan(&path(name)).expect_err(name);
         assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.to_string().contains(says), "{error}");
+        assert!(full_text(&error).contains(says), "{error}");
     }
     let error = plan::load_plan("quik").expect_err("no such plan");
     assert_eq!(
-        error.to_string(),
+        full_text(&error),
         "no plan `quik` ships, and no file has this name\nhint: did you mean `quick`?"
     );
 }
@@ -476,7 +477,7 @@ fn a_limit_without_a_unit_is_refused() {
     ] {
         let error = refused(&text);
         assert_eq!(error.position().map(|(line, _)| line), Some(line), "{error}");
-        let text = error.to_string();
+        let text = full_text(&error);
         assert!(text.contains(says) && text.contains(hint), "{text}");
     }
     for (quantity, value) in [("read.latency_ns.p99", "0ms"), ("bw_bytes_per_s", "1.5GB/s"), ("iops", "5")] {

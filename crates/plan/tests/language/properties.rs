@@ -66,7 +66,7 @@ proptest! {
     fn no_text_panics(pieces in proptest::collection::vec(piece(), 0..20)) {
         if let Err(error) = plan::parse_plan("p", "p.yaml", &pieces.concat()) {
             prop_assert!(!error.message().is_empty());
-            let shown = error.to_string();
+            let shown = diagnostic::full_text(&error);
             prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
         }
     }

@@ -30,7 +30,7 @@ fn a_mistake_in_an_array_is_shown_at_its_place() {
     let error = plan::parse_array("mine.yaml", &text).expect_err("refused");
     let line = text.lines().position(|line| line.trim() == "drive:").map(|index| index + 1);
     assert_eq!(error.position().map(|(line, _)| line), line);
-    assert!(error.to_string().ends_with("hint: did you mean `drives`?"), "{error}");
+    assert!(diagnostic::full_text(&error).ends_with("hint: did you mean `drives`?"), "{error}");
 }
 
 /// Proves that the plan of the FlashSystem test has T1 to T6 and their cases.

@@ -4,6 +4,7 @@ use super::cumulative::Cumulative;
 use super::pattern::any_matches;
 use super::process::Runner;
 use super::{CollectError, CollectedValue, Deadline, Source, keep};
+use diagnostic::{Problem, text_with_causes};
 use serde_json::Value;
 use std::time::Instant;
 
@@ -38,8 +39,10 @@ impl Source for CommandSource {
             return Err(output.failure(program));
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        let mut values = parse(&text, &self.settings.name)
-            .map_err(|problem| CollectError::NoCounters { from: program.to_owned(), problem })?;
+        let mut values = parse(&text, &self.settings.name).map_err(|problem| CollectError::NoCounters {
+            from: program.to_owned(),
+            problem: text_with_causes(&problem),
+        })?;
         let patterns = &self.settings.cumulative;
         self.cumulative.make_rates(&mut values, Instant::now(), |value| any_matches(patterns, &value.name));
         Ok(values)
@@ -48,10 +51,11 @@ impl Source for CommandSource {
 
 /// A JSON object of numbers, in which an object of numbers is an entity of its own, or lines: `name value` or
 /// `entity name value`.
-pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<CollectedValue>, String> {
+pub(super) fn parse(text: &str, default_entity: &str) -> Result<Vec<CollectedValue>, Problem> {
     let mut values = Vec::new();
     if text.trim_start().starts_with('{') {
-        let object: Value = serde_json::from_str(text).map_err(|error| format!("broken JSON: {error}"))?;
+        let object: Value =
+            serde_json::from_str(text).map_err(|error| Problem::new("broken JSON").caused_by(error))?;
         for (name, value) in object.as_object().into_iter().flatten() {
             match value {
                 Value::Object(counters) => counters.iter().for_each(|(counter, value)| {

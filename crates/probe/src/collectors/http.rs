@@ -302,6 +302,7 @@ fn read_body<S: Slow>(response: &mut ResponseStream<'_, S>, head: &Head) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::text_with_causes;
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -335,8 +336,8 @@ mod tests {
         let exchange = HttpExchange { address: &address, deadline: &deadline };
         let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
         let mut response = ResponseStream { exchange: &exchange, stream: pieces, bytes: Vec::new(), at: 0 };
-        let head = response.head().map_err(|error| error.to_string())?;
-        read_body(&mut response, &head).map_err(|error| error.to_string())
+        let head = response.head().map_err(|error| text_with_causes(&error))?;
+        read_body(&mut response, &head).map_err(|error| text_with_causes(&error))
     }
 
     fn whole(text: &str) -> Result<String, String> {

@@ -64,7 +64,7 @@ pub struct Answer {
 /// Error of one collection.
 #[derive(Debug, thiserror::Error)]
 enum CollectError {
-    #[error("cannot start `{program}`: {source}")]
+    #[error("cannot start `{program}`")]
     Start { program: String, source: std::io::Error },
     #[error("`{program}` did not end within {limit:?}, and was killed")]
     TimedOut { program: String, limit: std::time::Duration },
@@ -76,7 +76,7 @@ enum CollectError {
     StillThere { program: String },
     #[error("`{from}` gave no counters: {problem}")]
     NoCounters { from: String, problem: String },
-    #[error("cannot reach {address}: {source}")]
+    #[error("cannot reach {address}")]
     Unreachable { address: String, source: std::io::Error },
     #[error("{address} did not answer within {limit:?}")]
     Late { address: String, limit: std::time::Duration },

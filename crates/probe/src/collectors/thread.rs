@@ -5,6 +5,7 @@ use super::health::HealthSource;
 use super::prometheus::PrometheusSource;
 use super::{Answer, CollectError, CommandSettings, Deadline, HealthSettings, PrometheusSettings, Source};
 use crate::host::ProbeError;
+use diagnostic::{Problem, text_with_causes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -89,7 +90,7 @@ impl CollectorSummary {
 }
 
 /// Receiver of answers, and of the first failure of a source that gave no answer yet: the run may last for hours.
-type Sink = Box<dyn FnMut(Result<Answer, String>) + Send>;
+type Sink = Box<dyn FnMut(Result<Answer, Problem>) + Send>;
 
 struct Shared {
     stop: AtomicBool,
@@ -109,7 +110,7 @@ impl CollectorThread {
     /// none; later failures are counted in the summary.
     pub fn start(
         settings: CollectorSettings,
-        sink: impl FnMut(Result<Answer, String>) + Send + 'static,
+        sink: impl FnMut(Result<Answer, Problem>) + Send + 'static,
     ) -> Result<Self, ProbeError> {
         if settings.interval < crate::INTERVAL_MINIMUM {
             return Err(ProbeError::Interval(settings.interval));
@@ -177,12 +178,14 @@ fn collect_until_stopped(settings: CollectorSettings, shared: &Shared) {
             }
             Err(CollectError::Stopped) => return,
             Err(error) => {
-                let why = error.to_string();
+                let why = text_with_causes(&error);
                 let first = {
                     let mut summary = lock(&shared.summary);
                     summary.failures += 1;
                     summary.last_failure = Some(why.clone());
-                    (summary.failures == 1).then(|| format!("{} gave no counters: {why}", summary.source))
+                    (summary.failures == 1).then(|| {
+                        Problem::new(format!("{} gave no counters", summary.source)).caused_by(error)
+                    })
                 };
                 if let (Some(sink), Some(first)) = (lock(&shared.sink).as_mut(), first) {
                     sink(Err(first));

@@ -3,13 +3,13 @@
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it measures.
+    /// Quantity and unit.
     pub label: String,
     /// The unit of its values; empty for a plain number.
     pub unit: String,
-    /// How values are spaced.
+    /// Spacing of values.
     pub scale: Scale,
-    /// How ticks are written.
+    /// Format of ticks.
     pub format: TickFormat,
 }
 
@@ -183,7 +183,7 @@ impl Fitted {
         Fitted { scale: axis.scale.clone(), low, high, ticks, unit }
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high end. `None` where it cannot be shown.
+    /// Position of a value: 0 at the low end, 1 at the high end. `None` where it cannot be shown.
     pub fn share(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Log2 | Scale::Log10 if value <= 0.0 => return None,

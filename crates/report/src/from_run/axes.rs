@@ -23,7 +23,7 @@ pub fn varying<'a>(cases: &[&'a Settings], preferred: &[&str]) -> Vec<&'a str> {
     // The plan's own axes lead, then numbers: a line says more than bars.
     let is_number =
         |name: &&str| cases.iter().all(|settings| settings.get(*name).is_none_or(Value::is_number));
-    names.sort_by_key(|name| {
+    names.sort_by_cached_key(|name| {
         let place = preferred.iter().position(|wanted| wanted == name).unwrap_or(preferred.len());
         (place, !is_number(name))
     });
@@ -31,6 +31,11 @@ pub fn varying<'a>(cases: &[&'a Settings], preferred: &[&str]) -> Vec<&'a str> {
     // What the axes so far say of each case; a setting that takes two values under one key is an axis of its own.
     let mut keys: Vec<String> = vec![String::new(); cases.len()];
     for name in names {
+        // Most settings are the same in all cases, and tell none apart.
+        let first = cases.first().and_then(|settings| settings.get(name));
+        if cases.iter().all(|settings| settings.get(name) == first) {
+            continue;
+        }
         let texts: Vec<String> = cases
             .iter()
             .map(|settings| settings.get(name).map(Value::to_string).unwrap_or_default())

@@ -28,7 +28,7 @@ struct Line<'a> {
     cases: Vec<Item<'a>>,
 }
 
-/// What a chart shows upwards.
+/// Quantity on the vertical axis.
 struct Upwards {
     title: &'static str,
     kind: Kind,
@@ -91,7 +91,7 @@ pub fn charts(source: &Source<'_>, stage: &str, names: &[&str], budget: &mut usi
 
 /// Cases that share a chart.
 struct Panel<'a> {
-    /// What they have in common, where a stage needs several panels.
+    /// Settings in common, where a stage needs several panels.
     heading: String,
     /// Each becomes a line, or a bar in each group.
     groups: Vec<(String, Vec<Item<'a>>)>,
@@ -142,14 +142,14 @@ fn grouped<'a>(cases: &[Item<'a>], names: &[&str]) -> Vec<(String, Vec<Item<'a>>
     groups
 }
 
-/// What a chart shows: its lines, the values along x, and whether these are groups of bars.
+/// Content of a chart: its lines, the values along x, and whether these are groups of bars.
 struct Shown<'a> {
     lines: Vec<Line<'a>>,
     values: Vec<Value>,
     is_bars: bool,
 }
 
-/// What the chart of a panel shows; `None` where that is no chart. Large campaigns have thousands of panels, few of which are
+/// Content of the chart of a panel; `None` where that is no chart. Large campaigns have thousands of panels, few of which are
 /// drawn.
 fn shown<'a>(name: &str, panel: &Panel<'a>, upwards: &Upwards) -> Option<Shown<'a>> {
     let lines: Vec<Line<'a>> = panel
@@ -245,7 +245,7 @@ fn value_of(case: &Item<'_>, path: &str) -> Option<f64> {
     case.result.and_then(|result| quantity::value(result, path))
 }
 
-/// What the vendor declares for cases of this chart, where it is near enough to be drawn in it.
+/// Figures that the vendor declares for cases of this chart, where they are near enough to be drawn in it.
 fn declared_levels(source: &Source<'_>, stage: &str, lines: &[Line<'_>], upwards: &Upwards) -> Vec<Level> {
     let Some(plan) = &source.plan else { return Vec::new() };
     let mut levels: Vec<Level> = Vec::new();

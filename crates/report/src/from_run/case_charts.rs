@@ -134,7 +134,7 @@ fn use_chart(stage: &str, number: usize, subject: &str, parts: &[PartUtilisation
     })
 }
 
-/// What limits, and when.
+/// Bottlenecks over time, in words.
 fn spans(spans: &[BusiestSpan]) -> String {
     let full: Vec<&BusiestSpan> = spans.iter().filter(|span| span.is_full).collect();
     let time = |at_s: f64| units::human_duration((at_s * 1e9) as u64);

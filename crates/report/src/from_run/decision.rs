@@ -2,10 +2,10 @@
 //!
 //! Everything here follows from requirements, findings and the cases themselves; nothing is advice of taste.
 
-use super::quantity::Kind;
+use super::quantity;
 use super::{ReportError, Source};
 use crate::model::Decision;
-use findings::{Cited, Findings, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
+use findings::{Cited, Fact, Findings, Kind, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
 use serde_json::Value;
 use store::{CaseState, CaseStatus};
 
@@ -35,7 +35,7 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
         several_hosts: source.manifest.hosts.len() > 1 || source.is_simulated(),
     };
     Ok(Decision {
-        risk: risk(source, &rows, &facts),
+        risk: risk(source, found, &rows, &facts),
         not_tested: not_tested(source, &rows, &facts),
         ask: ask(source, &rows, &facts),
     })
@@ -55,11 +55,17 @@ fn has_kind(found: &Findings, prefix: &str) -> bool {
     found.all.iter().any(|finding| finding.id.starts_with(prefix))
 }
 
+/// Returns true if the hosts that made the load are the bottleneck of a stage's fastest case.
+fn is_bound_by_hosts(found: &Findings, stage: &str) -> bool {
+    let mut limits = found.of_kind(Kind::Limit).filter(|finding| finding.stage == stage);
+    limits.any(|finding| matches!(&finding.fact, Fact::Limit(limit) if limit.by == "generator"))
+}
+
 fn is_verified(setting: Option<&Value>) -> bool {
     setting.and_then(Value::as_str).is_some_and(|setting| setting != "none" && setting != "off")
 }
 
-fn risk(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
+fn risk(source: &Source<'_>, found: Option<&Findings>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
     let mut risk: Vec<Cited> = failed(rows)
         .filter_map(|row| {
             let (measured, limit) = figures(source, row)?;
@@ -67,6 +73,13 @@ fn risk(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cite
             Some(cited!("Not kept: {}: {} where {} was required.", says, measured, limit))
         })
         .collect();
+    for row in failed(rows).filter(|row| found.is_some_and(|found| is_bound_by_hosts(found, &row.stage))) {
+        risk.push(cited!(
+            "“{}” was tested with hosts that were busy themselves: the figure may be theirs, not the array’s. Repeat it with more \
+             hosts before you decide.",
+            Cited::quote(&row.says, findings::Source::quote("plan"))
+        ));
+    }
     if let Some(row) = narrowest(rows)
         && let Some((measured, limit)) = figures(source, row)
     {
@@ -171,7 +184,7 @@ fn failed(rows: &[RequirementRow]) -> impl Iterator<Item = &RequirementRow> {
     worst.into_iter().take(NAMED_LIMIT)
 }
 
-/// How far a figure is on the good side of its limit: above one where the limit is kept.
+/// Ratio by which a figure is on the good side of its limit: above one where the limit is kept.
 fn spare(row: &RequirementRow) -> Option<f64> {
     match (row.measured?, row.at_least, row.at_most) {
         (measured, Some(least), _) if least > 0.0 => Some(measured / least),
@@ -196,7 +209,7 @@ fn figures(source: &Source<'_>, row: &RequirementRow) -> Option<(Cited, Cited)> 
             && requirement.quantity.name() == row.quantity
     };
     let place = plan.requirements.iter().position(is_its)? + 1;
-    let kind = Kind::of(row.quantity);
+    let kind = quantity::Kind::of(row.quantity);
     let print = |value: f64, from| kind.print(Quantity::new(value, kind.base(), from));
     let measured = print(row.measured?, findings::Source::result(&row.stage, &row.case, row.quantity));
     let limit = match (row.at_least, row.at_most) {

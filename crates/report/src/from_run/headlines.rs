@@ -6,7 +6,7 @@ use super::section_id;
 use crate::model::Headline;
 use findings::{Cited, Finding, Findings, Level, cited};
 
-/// How a tile prints a finding's number.
+/// Printer of a finding's number on a tile.
 type Printed = fn(findings::Quantity) -> Cited;
 
 /// The highest rates and the lowest latency, each with its case.

@@ -9,7 +9,7 @@ use store::CaseResult;
 /// Latencies of which the 99.9th percentile is within this share of the median are nearly constant.
 const NEAR_CONSTANT: f64 = 0.05;
 
-/// Where a parameter of an array's description comes from, in the words of its `origin`.
+/// Origins of a parameter in an array's description, by its `origin`.
 const ORIGINS: [(&str, &str); 5] = [
     ("fitted", "fitted to measurements"),
     ("published", "published"),
@@ -31,7 +31,7 @@ pub fn of(source: &Source<'_>) -> Vec<Cited> {
     lines
 }
 
-/// How many parameters have each origin.
+/// Counts the parameters of each origin.
 fn origins(text: &str) -> Cited {
     // An array of parts: its values as they were resolved, below its text.
     let is_resolved = text.lines().any(|line| line.starts_with(plan::RESOLVED));
@@ -56,7 +56,7 @@ fn origins(text: &str) -> Cited {
     }
 }
 
-/// What is known of the model's errors against measured rows.
+/// Known errors of the model against measured rows.
 fn validated(array: &str, rows: &[ValidationRow]) -> Cited {
     let of_array: Vec<&ValidationRow> = rows.iter().filter(|row| row.array == array).collect();
     let sets = ["fitted", "unseen", "other"].into_iter().filter_map(|set| {
@@ -136,17 +136,17 @@ pub fn has_no_garbage_collection(source: &Source<'_>) -> bool {
     array.is_some_and(|array| has_modules(&array.text))
 }
 
-/// Whether an array of parts has flash modules, which are known by their rates alone.
+/// Returns true if an array of parts has flash modules, which are known by their rates alone.
 fn has_modules(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".write_interference:"))
 }
 
-/// Whether an array of parts has hard disks.
+/// Returns true if an array of parts has hard disks.
 fn has_hard_disks(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".rpm:"))
 }
 
-/// Whether the tail of a direction is that of a model without spread: its 99.9th percentile is hardly above its median.
+/// Returns true if the tail of a direction is that of a model without spread: its 99.9th percentile is hardly above its median.
 pub fn is_near_constant(result: &CaseResult) -> bool {
     [&result.read, &result.write].into_iter().flatten().filter(|direction| direction.ios > 0).any(
         |direction| {

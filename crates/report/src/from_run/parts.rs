@@ -50,7 +50,7 @@ fn of_targets(manifest: &Manifest) -> Option<Drawing> {
     Some(Drawing { title: "The bench".into(), layers })
 }
 
-/// What identifies a device, in a few words.
+/// Identity of a device, in a few words.
 fn identity(identity: &Value) -> String {
     let Some(facts) = identity.as_object() else { return String::new() };
     let text = |(name, value): (&String, &Value)| match value {

@@ -31,7 +31,7 @@ pub fn decides(source: &Source<'_>, stage: &str) -> bool {
         || source.stage_of_plan(stage).is_some_and(|stage| stage.repeats.is_some())
 }
 
-/// What is drawn: a case, with its index.
+/// Cases to draw, each with its index.
 type Cases<'a> = Vec<(u32, &'a CaseResult)>;
 
 /// The charts of one stage that the plan decides, or with `None` those over several stages.
@@ -277,7 +277,7 @@ fn over_time(
     Ok(charts)
 }
 
-/// How the I/Os of cases divide over latency.
+/// Distribution of the I/Os of cases over latency.
 fn response_times(
     source: &Source<'_>,
     found: Option<&Findings>,
@@ -346,7 +346,7 @@ fn step_of(latency_ns: u64) -> i64 {
     i64::from(octave * STEPS_AN_OCTAVE) + quarter as i64
 }
 
-/// Where a step begins.
+/// Beginning of a step.
 fn start_of(step: i64) -> f64 {
     let (octave, quarter) = (step / i64::from(STEPS_AN_OCTAVE), step % i64::from(STEPS_AN_OCTAVE));
     let octave_ns = (1u64 << octave.clamp(0, 62)) as f64;

@@ -8,9 +8,9 @@ use units::human_count;
 
 /// Most searches that are drawn in one stage.
 const SEARCHES_LIMIT: usize = 24;
-/// Where the largest load is this many times the smallest, what lies around the answer is drawn once more by itself.
+/// Ratio of the largest load to the smallest from which on what lies around the answer is drawn once more by itself.
 const WIDE: f64 = 4.0;
-/// What lies around the answer: a share of it to both sides.
+/// Share of the answer that is drawn to both sides of it.
 const AROUND: f64 = 0.3;
 /// Latencies further apart than this go on a logarithmic axis.
 const TALL: f64 = 20.0;

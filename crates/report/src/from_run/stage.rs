@@ -10,7 +10,7 @@ use crate::model::{Column, Section, Table};
 use findings::{Cited, Findings, Quantity, Unit, cited};
 use store::{CaseRecord, CaseResult};
 
-/// What stands over several stages, where the plan asks for any.
+/// Section over several stages, where the plan asks for any.
 pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
     let charts = requested_charts::charts(source, found, None)?;
     let tables = requested_tables::tables(source, found, None);
@@ -29,7 +29,7 @@ pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Se
 /// Charts of settings or time that stay large in a stage of many.
 const CHARTS_LARGE: usize = 4;
 
-/// What is left of a report's limits.
+/// Remaining limits of a report.
 pub struct Budgets<'a> {
     /// Charts against settings.
     pub charts: &'a mut usize,
@@ -106,7 +106,7 @@ pub fn section(
     Ok(Section { id: section_id(stage), title, intro, charts, large_charts, heat_maps, tables, notes })
 }
 
-/// What all cases of the stage have in common.
+/// Settings that all cases of the stage have in common.
 fn constant_settings(stage: &str, cases: &[&CaseRecord], names: &[&str]) -> Cited {
     let Some(first) = cases.first() else { return Cited::default() };
     let is_constant = |name: &&String| {

@@ -235,7 +235,7 @@ fn directions(interval: &IntervalPoint, direction: Direction) -> impl Iterator<I
     [of(Direction::Read, &interval.read), of(Direction::Write, &interval.write), trims].into_iter().flatten()
 }
 
-/// What is summed over intervals: the quantity is the first ÷ the second.
+/// Sums over intervals: the quantity is the first ÷ the second.
 fn parts(shown: Shown, interval: &IntervalPoint) -> (f64, f64) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
     let sum = |of: fn(&DirectionPoint) -> f64| directions(interval, shown.direction).map(of).sum::<f64>();

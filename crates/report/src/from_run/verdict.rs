@@ -7,6 +7,8 @@ use store::{CaseRecord, CaseState, CaseStatus};
 
 /// Of what failed so many are named; the rest are counted.
 const NAMED_LIMIT: usize = 6;
+/// Of the cases that do not keep a limit so many are named.
+const CASES_NAMED_LIMIT: usize = 3;
 
 /// The verdict from requirements, and what of the run failed or is missing.
 pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
@@ -31,15 +33,7 @@ pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
             of(broken, "fail").plain(0),
             of(unseen, "not-shown").plain(0)
         ));
-        let failed: Vec<Cited> = rows
-            .iter()
-            .filter(|row| row.verdict == RequirementVerdict::Fail)
-            .map(|row| {
-                let says = Cited::quote(&row.says, findings::Source::quote("plan"));
-                cited!("{} ({}, {})", says, stage_name(&row.stage), case_name(&row.stage, &row.case))
-            })
-            .collect();
-        because.extend(named("Not kept", failed));
+        because.extend(named("Not kept", failed(&rows)));
         because.extend(constant_tails(source, &rows));
     }
     let cases = |wanted: &dyn Fn(&CaseRecord) -> bool| -> Vec<Cited> {
@@ -67,6 +61,29 @@ pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
         (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
     };
     Ok(Verdict { passed, meaning, because })
+}
+
+/// Limits that are not kept, each once with the cases of a stage that do not keep it.
+fn failed(rows: &[RequirementRow]) -> Vec<Cited> {
+    let mut limits: Vec<(&RequirementRow, Vec<&str>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.verdict == RequirementVerdict::Fail) {
+        match limits.iter_mut().find(|(known, _)| known.says == row.says && known.stage == row.stage) {
+            Some((_, cases)) => cases.push(&row.case),
+            None => limits.push((row, vec![&row.case])),
+        }
+    }
+    limits
+        .into_iter()
+        .map(|(row, cases)| {
+            let more = match cases.len().saturating_sub(CASES_NAMED_LIMIT) {
+                0 => Cited::default(),
+                more => cited!(" and {} more", left_out(more, "named").plain(0)),
+            };
+            let names = cases.iter().take(CASES_NAMED_LIMIT).map(|case| case_name(&row.stage, case));
+            let says = Cited::quote(&row.says, findings::Source::quote("plan"));
+            cited!("{} ({}: {}{})", says, stage_name(&row.stage), Cited::join(names, ", "), more)
+        })
+        .collect()
 }
 
 /// A percentile of latencies that hardly differ keeps a limit easily, and is no promise of a real array.

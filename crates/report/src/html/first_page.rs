@@ -109,7 +109,7 @@ fn decision(out: &mut String, report: &Report) {
     out.push_str("</section>");
 }
 
-/// Whether the run passed what its plan requires, before anything else.
+/// Writes the verdict by the plan's requirements, before anything else.
 fn verdict(out: &mut String, report: &Report) {
     if report.verdict.because.is_empty() && report.verdict.meaning.is_empty() {
         return;
@@ -163,7 +163,7 @@ fn sentence(out: &mut String, conclusion: &Conclusion) {
     out.push_str("</li>");
 }
 
-/// Where a sentence is shown.
+/// Writes links to the places where a sentence is shown.
 fn links(out: &mut String, conclusion: &Conclusion) {
     for evidence in &conclusion.evidence {
         let _ = write!(out, " <a href=\"#{}\">{}</a>", html(&evidence.id), html(&evidence.label));

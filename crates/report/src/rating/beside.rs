@@ -14,7 +14,7 @@ pub struct BesideEntry {
     pub id: String,
     /// Its system.
     pub system: String,
-    /// Whether any of its rows is comparable with a case of the run.
+    /// True if any of its rows is comparable with a case of the run.
     pub comparable: bool,
     /// Reasons against the row that is the least different, where none is comparable.
     pub because: Vec<String>,

@@ -17,7 +17,7 @@ pub struct ValidationFigure {
     pub simulated: f64,
 }
 
-/// What is drawn together: a name for the file, a title, the axes' unit, and what divides a result's unit to give it.
+/// Kinds of pictures: a name for the file, a title, the axes' unit, and what divides a result's unit to give it.
 const KINDS: [(&str, &str, &str, f64); 3] =
     [("iops", "IOPS", "", 1.0), ("bandwidth", "Bandwidth", "MB/s", 1e6), ("latency", "Latency", "ms", 1e6)];
 

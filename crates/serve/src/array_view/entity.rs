@@ -11,7 +11,7 @@ pub(crate) struct Entity<'a> {
     pub name: &'a str,
 }
 
-/// What a counter's entity is; none for what is of no known kind.
+/// Returns what a counter's entity is; none for what is of no known kind.
 pub(crate) fn entity_of(entity: &str) -> Option<Entity<'_>> {
     if let Some((node, name)) = entity.split_once('/') {
         let kind = match name.split('-').next() {

@@ -22,19 +22,19 @@ pub(crate) struct ArrayView {
     pub connections: u64,
     /// The model's time in ours; none where the array is served untimed.
     pub speed: Option<f64>,
-    /// How long the time was.
+    /// Length of the time.
     pub seconds: f64,
     /// Drives of the layout by number, then spares.
     pub drives: Vec<DriveView>,
     pub volumes: Vec<VolumeView>,
     /// Parts of the model.
     pub parts: Vec<PartView>,
-    /// What goes on in the background, and how much of it is done, 0 to 1.
+    /// Work that goes on in the background, and how much of it is done, 0 to 1.
     pub background: Vec<(&'static str, f64)>,
     pub lateness: Option<PacingErrorView>,
-    /// What has happened: seconds on the array's clock, and words. Newest last.
+    /// Notes of events: seconds on the array's clock, and words. Newest last.
     pub notes: Vec<(f64, String)>,
-    /// What went wrong last.
+    /// Error that came last.
     pub last_error: Option<String>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct PartView {
     pub shares: Vec<(String, f64)>,
     /// Counts a second, by name; those in bytes end in `bytes`.
     pub rates: Vec<(String, f64)>,
-    /// How full it is of what.
+    /// Fill levels.
     pub levels: Vec<Level>,
 }
 
@@ -93,7 +93,7 @@ fn part(
     part
 }
 
-/// What a counter says the part was busy with. Latencies add up over everything that is under way; they are no part's
+/// Returns what a counter says the part was busy with. Latencies add up over all that is under way; they are no part's
 /// time.
 fn busy_of(name: &str) -> Option<String> {
     let what = name.strip_suffix("_ns").filter(|what| !what.ends_with("latency"))?;

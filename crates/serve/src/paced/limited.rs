@@ -2,6 +2,7 @@
 
 use super::Model;
 use super::twin_spec::KnownVolume;
+use diagnostic::Problem;
 use load::{Device as _, Operation};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -51,7 +52,7 @@ impl Model {
     }
 
     /// A volume gets another limit, whichever side keeps it: the twin or the served array.
-    pub(super) fn limit(&mut self, now_ns: u64, arguments: &Map<String, Value>) -> Result<(), String> {
+    pub(super) fn limit(&mut self, now_ns: u64, arguments: &Map<String, Value>) -> Result<(), Problem> {
         // Checked by name before the twin is told.
         let (index, limit) = self.limit_of(arguments)?;
         if self.has_volumes {
@@ -66,8 +67,8 @@ impl Model {
         Ok(())
     }
 
-    /// Which volume gets which limit.
-    fn limit_of(&self, arguments: &Map<String, Value>) -> Result<(usize, Limit), String> {
+    /// Returns which volume gets which limit.
+    fn limit_of(&self, arguments: &Map<String, Value>) -> Result<(usize, Limit), Problem> {
         let index = match arguments.get("volume") {
             None => 0,
             Some(name) => {
@@ -75,13 +76,13 @@ impl Model {
                 self.volumes.iter().position(named).ok_or_else(|| {
                     let names: Vec<&str> =
                         self.volumes.iter().map(|volume| volume.known.name.as_str()).collect();
-                    format!("there is no volume {name}; there are {}", names.join(", "))
+                    Problem::new(format!("there is no volume {name}; there are {}", names.join(", ")))
                 })?
             }
         };
         let volume = self.volumes.get(index).ok_or("this array has no volumes")?;
         let parts = arguments.iter().filter(|(name, _)| name.as_str() != "volume");
-        Ok((index, volume.limit().changed(parts).map_err(|error| error.to_string())?))
+        Ok((index, volume.limit().changed(parts).map_err(|error| Problem::from(error.to_string()))?))
     }
 
     /// The limit of a volume, where it is another than the description's.

@@ -24,6 +24,7 @@ pub use twin_spec::TwinSpec;
 
 use crate::ServeError;
 use crate::array_settings::text_of;
+use diagnostic::Problem;
 use inbox::{ArrivedRequest, Inbox};
 use nbd::{Arrival, HeldReply};
 use serde_json::{Map, Value};
@@ -33,7 +34,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use thread::Pacing;
 
-/// How long the thread may take to answer a question; it looks for them between any two events.
+/// Time that the thread may take to answer a question; it looks for them between any two events.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 1 << 20;
 
@@ -43,7 +44,7 @@ pub(crate) struct Paced<'a> {
     pub model: &'a mut Model,
     /// The moment on the twin's clock.
     pub now_ns: u64,
-    /// How late replies have left so far.
+    /// Delay with which replies have left so far.
     pub lateness: PacingErrorReport,
     /// Requests that have no reply yet.
     pub under_way: usize,
@@ -120,7 +121,7 @@ impl Pacer {
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Paced<'_>) -> T + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, Problem> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.inbox.query(Box::new(move |paced| {
             // Whoever asked may have stopped waiting.
@@ -128,7 +129,7 @@ impl Pacer {
         }));
         answered
             .recv_timeout(ANSWER_LIMIT)
-            .map_err(|_| "the model has stopped; start the server anew".to_owned())
+            .map_err(|_| Problem::new("the model has stopped").with_hint("start the server anew"))
     }
 
     /// Lets all replies go at once, now and from now on, and ends the thread. How late it has been.

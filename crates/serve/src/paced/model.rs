@@ -4,6 +4,7 @@ use super::limited::{LIMIT, Volume};
 use super::persistent_faults::PersistentFaults;
 use super::twin_spec::{KnownVolume, TwinSpec, described};
 use crate::ServeError;
+use diagnostic::Problem;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
@@ -14,7 +15,7 @@ pub(super) const JOBS_OF_VOLUME: u32 = 1024;
 
 /// The event that gives a volume another template, and what tells which.
 const TEMPLATE: &str = "template";
-/// What tells which drive an event is about.
+/// Name of the argument that tells which drive an event is about.
 const DRIVE: &str = "drive";
 /// The last so many notes are kept.
 const NOTES_LIMIT: usize = 64;
@@ -22,7 +23,7 @@ const NOTES_LIMIT: usize = 64;
 /// Volume and address of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestTarget {
-    /// Whose it is, by number.
+    /// Number of the volume that it belongs to.
     pub volume: Option<u32>,
     /// Its place in the volume.
     pub volume_bytes: u64,
@@ -35,16 +36,16 @@ pub(crate) struct Model {
     pub(super) twin: Twin,
     pub(super) spec: TwinSpec,
     pub(super) volumes: Vec<Volume>,
-    /// Whether the twin has them itself.
+    /// True where the twin has them itself.
     pub(super) has_volumes: bool,
     /// Time that the twins before this one had.
     pub(super) began_at_ns: u64,
     notes: VecDeque<TwinNote>,
     /// Completions that came up while something else was asked of the twin.
     pub(super) completed: VecDeque<(u32, u64)>,
-    /// What has happened to parts of the array and lasts.
+    /// Faults of parts of the array, which last.
     pub(super) persistent_faults: PersistentFaults,
-    /// What has come in so far, where that is kept.
+    /// Arrivals so far, where they are kept.
     arrivals: Option<Vec<(u64, Operation)>>,
 }
 
@@ -78,7 +79,7 @@ impl Model {
         self.arrivals = Some(Vec::with_capacity(expected));
     }
 
-    /// What has come in and was kept, by the twin's clock.
+    /// Takes the arrivals that were kept, by the twin's clock.
     pub(crate) fn take_arrivals(&mut self) -> Vec<(u64, Operation)> {
         self.arrivals.take().unwrap_or_default()
     }
@@ -172,7 +173,7 @@ impl Model {
         }
     }
 
-    /// When something happens next by itself; right after [`Model::next_completion`] has returned none.
+    /// Returns when something happens next by itself; right after [`Model::next_completion`] has returned none.
     pub(crate) fn wakes_at_ns(&self) -> u64 {
         let held = self.volumes.iter().filter(|volume| !volume.waiting.is_empty());
         let ready_ns = held.map(|volume| volume.limiter.ready_ns()).min().unwrap_or(u64::MAX);
@@ -185,7 +186,7 @@ impl Model {
         now_ns: u64,
         action: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         if action == LIMIT {
             return self.limit(now_ns, arguments);
         }
@@ -207,7 +208,7 @@ impl Model {
         now_ns: u64,
         action: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let at_ns = self.twin_ns(now_ns);
         let mut arguments = arguments.clone();
         // Drives of the bytes are places of the set; the twin's are the drives themselves, spares among them.
@@ -216,7 +217,7 @@ impl Model {
         {
             *drive = self.twin.drive_in(place).into();
         }
-        self.twin.act(at_ns, action, &arguments).map_err(|error| error.to_string())?;
+        self.twin.act(at_ns, action, &arguments).map_err(|error| Problem::from(error.to_string()))?;
         // It takes place before whatever comes in at the same moment.
         self.run_until(at_ns);
         Ok(())
@@ -240,7 +241,7 @@ impl Model {
         self.twin.counters()
     }
 
-    /// What has happened last, by the array's clock.
+    /// Returns the latest notes, by the array's clock.
     pub(crate) fn recent_notes(&mut self) -> Vec<Value> {
         for note in self.twin.take_notes() {
             if self.notes.len() == NOTES_LIMIT {

@@ -27,7 +27,7 @@ impl Model {
         Ok(())
     }
 
-    /// Where the twin has volumes of its own, each gets a range of jobs.
+    /// Gives each volume a range of jobs, where the twin has volumes of its own.
     fn attach(&mut self) -> Result<(), ServeError> {
         if !self.has_volumes {
             return Ok(());

@@ -22,7 +22,7 @@ impl SendCost {
         SendCost { took: RecentWindow::new(Duration::ZERO) }
     }
 
-    /// How much before its moment a reply is begun.
+    /// Returns how much before its moment a reply is begun.
     pub(super) fn ahead(&self, under_way: usize) -> Duration {
         if under_way == 1 { self.took.covering(1).min(AHEAD_LIMIT) } else { Duration::ZERO }
     }

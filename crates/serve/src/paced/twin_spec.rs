@@ -24,7 +24,7 @@ impl TwinSpec {
         })
     }
 
-    /// Whether the twin itself has volumes, each with addresses and a limit of its own.
+    /// Returns whether the twin itself has volumes, each with addresses and a limit of its own.
     pub(super) fn has_volumes(&self) -> bool {
         self.description.replicated.is_some()
     }
@@ -36,13 +36,13 @@ pub(crate) struct KnownVolume {
     /// By which requests name it.
     pub number: u32,
     pub name: String,
-    /// What clients see.
+    /// Size that clients see.
     pub size_bytes: u64,
-    /// What the model has, where that is more: as described, whatever was served of it.
+    /// Size that the model has, where that is more: as described, whatever was served of it.
     pub modelled_bytes: u64,
     /// Of a replicated system.
     pub template: Option<String>,
-    /// Where it is another than the description's.
+    /// Limit, where it is another than the description's.
     pub limit: Option<Limit>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn described(spec: &TwinSpec, known: &[KnownVolume]) -> TwinSpec {
     spec
 }
 
-/// What sets a volume's limit, where it is another than the description's.
+/// Returns what sets a volume's limit, where it is another than the description's.
 pub(super) fn limit_arguments(known: &KnownVolume) -> Option<Map<String, Value>> {
     let limit = known.limit?;
     let parts = [

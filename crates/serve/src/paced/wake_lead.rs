@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// So many of the remembered wakes were no later than what the next wake is earlier by; the others were out of the ordinary.
 const COVERED: usize = 60;
-/// What the first ones are taken to have cost.
+/// Cost that the first ones are taken to have.
 const FIRST_GUESS: Duration = Duration::from_micros(30);
 /// A host in trouble wakes milliseconds late; it is not burdened further.
 const LEAD_LIMIT: Duration = Duration::from_micros(400);
@@ -35,7 +35,7 @@ impl WakeLead {
         WakeLead { late: RecentWindow::new(FIRST_GUESS), budget, counted_until: Duration::ZERO }
     }
 
-    /// How long before a moment to wake, and to poll from then on; `now` counts from the thread's start.
+    /// Returns how long before a moment to wake, and to poll from then on; `now` counts from the thread's start.
     pub(super) fn lead(&mut self, now: Duration) -> Duration {
         let passed = now.saturating_sub(self.counted_until);
         self.counted_until = now;

@@ -20,11 +20,11 @@ use volume::Directory;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUFFER_BYTES: usize = 512 << 10;
-/// What the model follows, from a place that no stripe begins at.
+/// Offset of the range that the model follows: no stripe begins there.
 const START_BYTES: u64 = 3 * SECTOR_BYTES;
 const MODEL_BYTES: u64 = 2 << 20;
 const OPERATIONS: u32 = 400;
-/// How often a busy machine may spoil what is measured in real time.
+/// Number of rounds, as a busy machine may spoil what is measured in real time.
 const ROUNDS: usize = 5;
 
 /// A way to the array. Errors are the numbers that the client's program would see.
@@ -68,7 +68,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// What the driver would be told of a descriptor, with the buffer as it is then.
+    /// Returns what the driver would be told of a descriptor, with the buffer as it is then.
     fn ask(&self, op_flags: u32, start_sector: u64, sectors: u32, bytes: &[u8]) -> Result<Vec<u8>, i32> {
         let request = Request::decode(op_flags, start_sector, sectors, BUFFER_BYTES)
             .map_err(|error| error.errno as i32)?;

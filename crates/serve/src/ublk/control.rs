@@ -21,7 +21,7 @@ pub(super) fn open_ring() -> Result<(), UblkError> {
     })
 }
 
-/// What the driver keeps with a device: that it is ours, and of which process.
+/// Returns what the driver keeps with a device: that it is ours, and of which process.
 pub(super) fn owner_tag(process: u32) -> u64 {
     OWNER_MAGIC | u64::from(process)
 }
@@ -45,7 +45,7 @@ pub(super) fn remove_leftovers() {
     });
 }
 
-/// Whether a device has a tag of ours, nothing behind it, and a server that has ended. One that is being made is dead
+/// Returns whether a device has a tag of ours, nothing behind it, and a server that has ended. One being made is dead
 /// for the driver as well, and its server lives.
 fn is_leftover(tag: u64, state: u32, is_alive: &dyn Fn(u32) -> bool) -> bool {
     let process = tag as u32;

@@ -25,14 +25,14 @@ use std::time::Duration;
 const QUEUES: u16 = 2;
 /// Requests of a queue that are under way at once.
 const DEPTH: u16 = 128;
-/// What the kernel may free or make zero by one request.
+/// Bytes that the kernel may free or make zero by one request.
 const RANGE_BYTES_LIMIT: u64 = 1 << 30;
-/// What is freed by the kernel is a multiple of this.
+/// Unit in which the kernel frees.
 const DISCARD_GRANULARITY_BYTES: u32 = 4096;
 /// Queues come behind the numbers of NBD's connections.
 const FIRST_CONNECTION: u64 = 1 << 32;
 
-/// What `request` reads is what the library's copy of the kernel's header says.
+/// Proof that `request` reads what the library's copy of the kernel's header says.
 const _: () = assert!(
     operation::READ == sys::UBLK_IO_OP_READ
         && operation::WRITE == sys::UBLK_IO_OP_WRITE
@@ -43,7 +43,7 @@ const _: () = assert!(
         && flag::NO_UNMAP == sys::UBLK_IO_F_NOUNMAP
 );
 
-/// How often [`Attached::attach`] looks whether it is to give up.
+/// Period at which [`Attached::attach`] looks whether it is to give up.
 const STOP_POLL: Duration = Duration::from_millis(20);
 
 /// A block device, until it is detached.
@@ -53,7 +53,7 @@ pub(crate) struct Attached {
     thread: JoinHandle<()>,
 }
 
-/// Whether the device is there, or why not.
+/// Path of the device, or why there is none.
 type Outcome = Result<PathBuf, UblkError>;
 
 /// Sender of the outcome that reports a panic of its thread too: without it, `attach` would wait for ever for a thread
@@ -158,7 +158,7 @@ fn failed(error: UblkError) -> ServeError {
     ServeError::Io { operation: "make a block device with ublk_drv".to_owned(), source }
 }
 
-/// What the kernel is to know of the device.
+/// Sets what the kernel is to know of the device.
 fn set_parameters(device: &mut UblkDev, export: &dyn Export) {
     let size_bytes = export.size_bytes();
     let mut attributes = sys::UBLK_ATTR_VOLATILE_CACHE | sys::UBLK_ATTR_FUA;

@@ -21,7 +21,7 @@ pub(crate) use device::Attached;
 use crate::ServeError;
 use std::path::Path;
 
-/// What the driver `ublk_drv` offers where it is loaded.
+/// Device that the driver `ublk_drv` offers where it is loaded.
 const CONTROL_DEVICE: &str = "/dev/ublk-control";
 
 /// Refuses what cannot become a block device here, before anything is opened.
@@ -50,7 +50,7 @@ fn not_built_in() -> ServeError {
     }
 }
 
-/// Where nothing is built in, nothing is ever attached.
+/// Attached device; there is none where nothing is built in.
 #[cfg(not(feature = "ublk"))]
 pub(crate) enum Attached {}
 
@@ -75,6 +75,7 @@ impl Attached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diagnostic::Diagnostic as _;
 
     /// Proves that a build without block devices and a kernel without their driver are refused with what can be done.
     #[test]

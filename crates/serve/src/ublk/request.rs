@@ -87,7 +87,7 @@ impl Request {
         }
     }
 
-    /// What it does to the data, where it moves any.
+    /// Returns what it does to the data, where it moves any.
     pub fn access(&self) -> Option<Access> {
         match self.command {
             Command::Read => Some(Access::Read),

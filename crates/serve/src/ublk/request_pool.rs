@@ -78,7 +78,7 @@ impl RequestPool {
 }
 
 impl Drop for RequestPool {
-    /// What was taken in is carried out before.
+    /// Carries out what was taken in before.
     fn drop(&mut self) {
         self.shared.queue().is_stopping = true;
         self.shared.wake.notify_all();

@@ -77,7 +77,7 @@ impl Description {
                 whole(&key("instances"), &service.instances, 1, SERVER_INSTANCES_LIMIT)?;
             }
         }
-        let instances = u64::from(super::node::instances(self));
+        let instances = u64::from(self.server_instances());
         let for_disks = u64::from(self.hdd.count.get() > 0);
         let nvme_instances = &self.server.nvme_instances;
         whole("server.nvme_instances", nvme_instances, 1, instances.saturating_sub(for_disks).max(1))?;

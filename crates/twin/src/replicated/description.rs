@@ -47,6 +47,12 @@ pub struct Description {
 }
 
 impl Description {
+    /// Number of storage servers of a node.
+    pub(crate) fn server_instances(&self) -> u32 {
+        let server = self.services.iter().find(|service| service.name == "server");
+        server.map_or(1, |service| service.instances.get())
+    }
+
     /// The parts, counted and labelled for a drawing.
     pub fn bench(&self) -> Topology {
         let (nodes, clients) = (self.nodes.count.get(), self.clients.count.get());

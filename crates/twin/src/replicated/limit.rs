@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::settings;
 use crate::TwinError;
-use crate::settings::bad;
+use crate::settings::{bad, number};
 
 const RATE: &str = "a number above 0, or none";
 const PARTS: &str =
@@ -82,7 +81,7 @@ pub(super) fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> 
     if value.is_null() || value.as_str() == Some("none") {
         return Ok(None);
     }
-    match settings::number(name, value, RATE)? {
+    match number(name, value, RATE)? {
         rate if rate > 0.0 && rate <= RATE_LIMIT => Ok(Some(rate)),
         _ => Err(bad(name, value, RATE)),
     }

@@ -32,7 +32,7 @@ pub(crate) struct Node {
 impl Node {
     pub fn new(description: &Description, settings: &Settings, placement: &Placement, node: u32) -> Self {
         let server_share = share(description, settings, "server");
-        let instances = instances(description);
+        let instances = description.server_instances();
         let object_bytes = description.object_bytes.get() as f64;
         let server = |index: u32| {
             let drives = &placement.drives;
@@ -57,12 +57,6 @@ impl Node {
             buffer: Buffer::new(&description.write_buffer, settings),
         }
     }
-}
-
-/// Storage servers of a node.
-pub(crate) fn instances(description: &Description) -> u32 {
-    let server = description.services.iter().find(|service| service.name == "server");
-    server.map_or(1, |service| service.instances.get())
 }
 
 /// Service times on the path of an I/O, with the processors available.

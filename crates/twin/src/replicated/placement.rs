@@ -4,7 +4,6 @@ use layout::{DriveIndex, Layout, ReplicaSpec};
 
 use super::availability::Availability;
 use super::description::DriveClass;
-use super::node::instances;
 use super::{COPIES, Description};
 use crate::DescriptionError;
 use crate::description::refuse;
@@ -41,7 +40,7 @@ impl Drives {
     pub fn new(description: &Description) -> Self {
         let nodes = description.nodes.count.get();
         let nvme_instances = description.server.nvme_instances.get();
-        let hdd_instances = instances(description).saturating_sub(nvme_instances).max(1);
+        let hdd_instances = description.server_instances().saturating_sub(nvme_instances).max(1);
         let nvme_per_node = description.nvme.count.get();
         let drive_slots = |per_node: u32, first_instance: u32, instances: u32, is_nvme: bool| {
             (0..nodes * per_node).map(move |drive| {

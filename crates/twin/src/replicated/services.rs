@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::Description;
 use super::Model;
-use super::node::instances;
 use super::placement::{DriveSlot, Drives};
 use crate::TwinError;
 use crate::array_model::ArrayModel;
@@ -42,7 +41,7 @@ impl NodeService {
             let which = match service.strip_prefix(SERVER) {
                 Some(number) => {
                     let number = number.parse().ok();
-                    Which::Server(number.filter(|&number: &u32| number < instances(description))?)
+                    Which::Server(number.filter(|&number: &u32| number < description.server_instances())?)
                 }
                 None if service == NVMED => Which::Nvmed,
                 None => return None,

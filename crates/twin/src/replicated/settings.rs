@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Description;
 use super::limit::Limit;
 use crate::TwinError;
-use crate::settings::{Setting, all_of, bad, read, switches, unknown};
+use crate::settings::{Setting, all_of, bad, number, read, switches, unknown};
 
 const VOLUME: &str = "the name of a volume";
 const HOST: &str = "node, client, or one of them by number as in node-1";
@@ -123,12 +123,6 @@ pub(crate) fn host(description: &Description, name: &str, value: &Value) -> Resu
         ("client", Some(index)) if index < clients => Ok(nodes + index),
         _ => Err(bad(name, value, HOST)),
     }
-}
-
-/// Settings after `twin:NAME,` come as text, those of plans as numbers.
-pub(crate) fn number(name: &str, value: &Value, takes: &str) -> Result<f64, TwinError> {
-    let parsed = value.as_f64().or_else(|| value.as_str()?.parse().ok());
-    parsed.filter(|number: &f64| number.is_finite()).ok_or_else(|| bad(name, value, takes))
 }
 
 fn bytes(name: &str, value: &Value) -> Result<u64, TwinError> {

@@ -1,0 +1,51 @@
+//! Opening of an array's bytes: its volumes, and where they are to lie.
+
+use crate::array::ServedArray;
+use crate::power::PowerCutStore;
+use crate::replicated::{drives_of_free, drives_of_template};
+use crate::stopped_services::stop_drives;
+use serde_json::{Map, Value};
+use volume::{Run, Volume, VolumeError, VolumeMap};
+
+/// Under these a volume's limit and template are kept with it.
+pub(crate) const LIMIT: &str = "limit";
+pub(crate) const TEMPLATE: &str = "template";
+
+/// The volumes of an array as it was left, or as it begins.
+fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {
+    if let Some(map) = volume.volume_map() {
+        return Ok(map);
+    }
+    let mut map = VolumeMap::new(volume.capacity_bytes(), array.volume_unit_bytes());
+    for (name, size_bytes) in array.volumes() {
+        // A description's own volumes fit; one that does not is left out.
+        let _ = map.create(&name, size_bytes, Map::new());
+    }
+    volume.begin_map(map.clone())?;
+    Ok(map)
+}
+
+/// Opens an array's bytes and says where they are to lie.
+pub(crate) fn open(store: PowerCutStore, array: &ServedArray) -> Result<(Volume, VolumeMap), VolumeError> {
+    let volume = Volume::open(store, array.spec.clone())?;
+    let map = begin(&volume, array)?;
+    prefer_by_template(&volume, array, &map);
+    stop_drives(&volume, array)?;
+    Ok((volume, map))
+}
+
+/// Each volume of a replicated system is to lie on the drives that its template names.
+pub(crate) fn prefer_by_template(volume: &Volume, array: &ServedArray, map: &VolumeMap) {
+    let Some(system) = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref()) else {
+        return;
+    };
+    let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
+    volume.prefer_drives(&all, &drives_of_free(system));
+    for mapped in map.volumes() {
+        let own = system.volumes.iter().find(|own| own.name == mapped.name);
+        let described = own.map(|own| own.template.as_str());
+        let kept = mapped.attributes.get(TEMPLATE).and_then(Value::as_str);
+        let drives = drives_of_template(system, kept.or(described).unwrap_or_default());
+        mapped.runs.iter().for_each(|run| volume.prefer_drives(run, &drives));
+    }
+}
