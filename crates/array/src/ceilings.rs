@@ -34,21 +34,29 @@ fn transfer_ns(bytes: f64, rate_bytes_per_s: u64) -> f64 {
     bytes * 1e9 / rate_bytes_per_s as f64
 }
 
-/// Drive I/Os of one host I/O, in the mean: reads and writes, each with its bytes, and bytes that parity is computed over.
+/// Drive I/Os of one host I/O, in the mean: reads and writes, each with its bytes, and bytes that parity is computed over and
+/// of it.
 struct DriveIos {
     reads: f64,
     writes: f64,
     read_bytes: f64,
     written_bytes: f64,
     parity_bytes: f64,
+    new_parity_bytes: f64,
 }
 
 /// Drive I/Os of a random I/O at a multiple of its size, from the layout's own plan, over many places.
 fn drive_ios(set: &Set, is_read: bool, block_bytes: u64) -> DriveIos {
     const PLACES: u64 = 64;
     let mut plan = layout::IoList::with_capacity(64);
-    let mut sum =
-        DriveIos { reads: 0.0, writes: 0.0, read_bytes: 0.0, written_bytes: 0.0, parity_bytes: 0.0 };
+    let mut sum = DriveIos {
+        reads: 0.0,
+        writes: 0.0,
+        read_bytes: 0.0,
+        written_bytes: 0.0,
+        parity_bytes: 0.0,
+        new_parity_bytes: 0.0,
+    };
     let blocks = (set.layout.capacity_bytes() / block_bytes).max(1);
     let mut counted = 0.0;
     for step in 0..PLACES {
@@ -74,6 +82,8 @@ fn drive_ios(set: &Set, is_read: bool, block_bytes: u64) -> DriveIos {
         let is_parity = matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..));
         if is_parity && !is_read {
             sum.parity_bytes += bytes(plan.reads()) + bytes(plan.writes());
+            let parity = plan.writes().iter().filter(|io| io.role != layout::Role::Data);
+            sum.new_parity_bytes += parity.map(|io| f64::from(io.length_bytes)).sum::<f64>();
         }
     }
     let counted = f64::max(counted, 1.0);
@@ -83,6 +93,7 @@ fn drive_ios(set: &Set, is_read: bool, block_bytes: u64) -> DriveIos {
         read_bytes: sum.read_bytes / counted,
         written_bytes: sum.written_bytes / counted,
         parity_bytes: sum.parity_bytes / counted,
+        new_parity_bytes: sum.new_parity_bytes / counted,
     }
 }
 
@@ -163,11 +174,18 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
     let ios = drive_ios(set, is_read, block_bytes);
     let bytes = block_bytes as f64;
     let fabric = &array.fabric;
-    let link_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
+    let carried_ns = fabric.command.get() as f64 + transfer_ns(bytes, fabric.rate.get());
+    let link_ns = carried_ns.max(transfer_ns(bytes, fabric.adapter.get()));
     let controllers = &array.controllers;
     let count = f64::from(array.controller_count());
-    let command_ns =
-        (if is_read { controllers.read.get() } else { controllers.write.get() } + fabric.target.get()) as f64;
+    let has_parity = matches!(set.layout.redundancy(), layout::Redundancy::Parity(1..));
+    let (plain, with_parity) = if is_read {
+        (&controllers.read, &controllers.parity_read)
+    } else {
+        (&controllers.write, &controllers.parity_write)
+    };
+    let path = if has_parity && with_parity.get() > 0 { with_parity } else { plain };
+    let command_ns = (path.get() + fabric.target.get()) as f64;
     let parity_ns = if ios.parity_bytes > 0.0 { controllers.parity_command.get() as f64 } else { 0.0 };
     let processors = controllers.processors.get() as f64;
     let service_ns = if is_read { 0.0 } else { reduction_ns(array, bytes) };
@@ -193,7 +211,9 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
         processor_ns: (command_ns + service_ns) / processors / count,
         parity_processor_ns: parity_ns / processors / count,
         copy_ns: transfer_ns(bytes, controllers.copy.get()) / count,
-        parity_ns: transfer_ns(ios.parity_bytes, controllers.parity.get()) / count,
+        parity_ns: (transfer_ns(ios.parity_bytes, controllers.parity.get())
+            + transfer_ns(ios.new_parity_bytes, controllers.new_parity.get()))
+            / count,
         buffer_ns: buffer_ns / count,
         network_ns,
         mirror_ns,

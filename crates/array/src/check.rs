@@ -1,8 +1,11 @@
 //! Checks of a resolved array: what parts cannot be together.
 
-use crate::description::{Array, DRIVE_COUNT_LIMIT, Group, LayoutKind, words_of_layouts};
+use crate::description::{Array, DRIVE_COUNT_LIMIT, Group, LayoutKind, OPEN_QUEUE, words_of_layouts};
 use crate::drive::Drives;
 use crate::refusal::{Refusal, refuse};
+
+/// Most queues of hosts, where they have a depth.
+const QUEUE_COUNT_LIMIT: u64 = 1 << 16;
 
 /// Refuses what no array can have.
 pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
@@ -131,6 +134,25 @@ fn counts(array: &Array) -> Result<(), Refusal> {
             ),
             "give each host a link to each controller, or say `paths: shared`",
         );
+    }
+    let volumes: u64 = array.volumes.iter().map(|volume| volume.keys.count.get()).sum();
+    let queues = volumes * array.fabric.ports.get() * u64::from(hosts);
+    if array.hosts.queue.count() < OPEN_QUEUE && queues > QUEUE_COUNT_LIMIT {
+        return refuse(
+            "hosts.queue",
+            format!("{queues} queues: one of each host to each volume over each link"),
+            format!("use at most {QUEUE_COUNT_LIMIT}, or leave `queue` out"),
+        );
+    }
+    for (index, volume) in array.volumes.iter().enumerate() {
+        let unit = volume.keys.stripe_unit.get();
+        if unit > 0 && (!unit.is_power_of_two() || unit < 4096) {
+            return refuse(
+                format!("volumes[{index}].stripe_unit"),
+                format!("{} is no unit of a stripe", volume.keys.stripe_unit.text),
+                "use a power of two from 4KiB on, as 64KiB or 1MiB",
+            );
+        }
     }
     if array.cache.buffered.is_on() && array.cache.write_back.get() > 0 {
         return refuse(

@@ -13,6 +13,8 @@ use crate::services::{DriveCache, Mirror, Reduction, Snapshots, Thin};
 
 /// Most hosts, ports, nodes or controllers.
 const PART_LIMIT: u64 = 1024;
+/// Depth from which a queue, or a limit of what is under way at once, limits nothing.
+pub const OPEN_QUEUE: u32 = 1 << 20;
 /// Most drives of an array.
 pub(crate) const DRIVE_COUNT_LIMIT: u64 = 4096;
 /// Most volumes.
@@ -26,6 +28,7 @@ section! {
         submit: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Processor time of a job for one I/O before it goes out.";
         copy: Kind::Limit, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
         threads: Kind::Word(&["per-job", "per-io"]), 0..=1, default "per-job", "Whether a job hands its I/Os over one after the other, or each outstanding I/O has a thread.";
+        queue: Kind::Count, 1..=1048576, default "1048576", "Commands of one host under way to one volume over one link; more wait in the host.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one host in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one host under load.";
     }
@@ -49,6 +52,7 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of one way that keeps nobody waiting: adapters, switch, distance.";
+        adapter: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Bytes a second that the adapter behind a link moves in both directions together.";
         initiator: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a job for one I/O, beside `submit` of the host.";
         target: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time that the protocol costs a controller for one command, beside `read` and `write`.";
         paths: Kind::Word(&["shared", "dedicated"]), 0..=1, default "shared", "Whether every host reaches every link, or each has links of its own to every controller.";
@@ -78,9 +82,15 @@ section! {
         processors: Kind::Count, 1..=1024, default "8", "Processors of one controller.";
         read: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Processor time of a read.";
         write: Kind::Time, 0..=STEP_LIMIT_NS, default "30us", "Processor time of a write.";
+        parity_read: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of a read of drives with parity; 0 for that of `read`.";
+        parity_write: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of a write to drives with parity; 0 for that of `write`.";
+        crowding: Kind::Share, 0..=10000000, default "0%", "Share by which the work on a command and its parity grows with each 1,000 commands that all controllers have under way.";
         copy: Kind::Limit, 1000000..=RATE_LIMIT, default "10GB/s", "Rate at which one controller moves data through its memory.";
         parity: Kind::Limit, 1000000..=RATE_LIMIT, default "8GB/s", "Rate at which one controller computes parity, in bytes that it takes in.";
         parity_command: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of making parity for a write, or for a stripe that is destaged, beside its bytes.";
+        new_parity: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which one controller makes parity, in bytes of new parity, beside the time that `parity` takes.";
+        parity_updates: Kind::Count, 1..=1048576, default "1048576", "Changes of parity that one controller has under way at once, from the first read of old data to the last write; more wait in order.";
+        parity_log: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Time that a write which changes parity takes longer because the change is logged first; it keeps nobody waiting.";
         answer: Kind::Time, 0..=STEP_LIMIT_NS, default "10us", "Time of an answer that keeps nobody waiting.";
         window: Kind::Count, 1..=1048576, default "4096", "Commands of one controller at the drives at once.";
         window_bytes: Kind::Bytes, 512..=CACHE_LIMIT_BYTES, default "1TiB", "Bytes of the commands of one controller at the drives at once; a larger command goes alone.";
@@ -198,6 +208,7 @@ section! {
         segment_most: Kind::Bytes, 512..=1073741824, default "1GiB", "Largest segment that a case may set.";
         layouts: Kind::Text, 0..=0, default "none", "Layouts that a case may set beside this one, as `raid0 raid5 pool`; `none` where the group is as it is described.";
         parity_update: Kind::Word(&["fewest-reads", "modify"]), 0..=1, default "fewest-reads", "How parity of a part of a stripe is made: with the fewest reads, or always of old data and old parity.";
+        fresh_parity: Kind::Word(&["made", "missing"]), 0..=1, default "made", "Whether stripes of erased drives have parity, or the first write to each reads the rest of it and makes it.";
         spares: Kind::Count, 0..=1024, default "0", "Drives that take the place of lost ones.";
         stripe: Kind::Text, 0..=0, default "8+2", "Data and parity pieces of a pool's stripe.";
         pool_segment: Kind::Bytes, 0..=1073741824, default "0B", "Segment of a pool's stripe, where the controllers make no other; 0 for that of `segment`.";
@@ -307,6 +318,7 @@ section! {
         on: Kind::Text, 0..=0, default "", "Group or pool; the only one where nothing is said.";
         count: Kind::Count, 1..=VOLUME_LIMIT, default "1", "Volumes of this size.";
         size: Kind::Bytes, 0..=DRIVE_LIMIT_BYTES, default "0B", "Bytes of one; 0 for an equal share of all that is left.";
+        stripe_unit: Kind::Bytes, 0..=1073741824, default "0B", "Bytes of one volume before the next follows, where hosts stripe over them; 0 where they follow each other whole.";
     }
 }
 

@@ -67,6 +67,11 @@ section! {
         write_command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time of the drive's controller for a write.";
         write_buffer: Kind::Bytes, 0..=1099511627776, default "64MiB", "Writes that are acknowledged before they are programmed.";
         reserve: Kind::Bytes, 0..=DRIVE_LIMIT_BYTES, default "0B", "Erased flash that an idle drive collects for.";
+        relocation: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Time of bus and controller to relocate a collected unit, beside its two crossings of the bus.";
+        frontiers: Kind::Word(&["host-and-collection", "one"]), 0..=1, default "host-and-collection", "Whether collected units are written apart from those of the host.";
+        superblocks: Kind::Count, 64..=65536, default "512", "Superblocks that collection is simulated with.";
+        superblock_units: Kind::Count, 16..=4096, default "128", "Mapping units of a simulated superblock.";
+        history: Kind::Word(&["in-order", "small-writes"]), 0..=1, default "in-order", "What `condition: filled` stands for: written once in order, or rewritten by small random writes, each with its parity, and rested.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one drive in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one drive under load.";
         endurance: Kind::Endurance, 0..=0, default "unknown", "Rated writes: drive writes a day over years (`1DWPD/5y`), or bytes (`7PB`).";

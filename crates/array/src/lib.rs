@@ -31,7 +31,7 @@ pub use capacity::{Capacity, capacity};
 pub use ceilings::{BLOCK_SIZES, Ceiling, Demand, ceilings, demand};
 pub use description::{
     Array, Backend, Cache, Controllers, DriveCount, Erasure, Fabric, Failover, FileSystem, Group, GroupKeys,
-    Hosts, LayoutKind, Limit, Network, Nodes, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
+    Hosts, LayoutKind, Limit, Network, Nodes, OPEN_QUEUE, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
 };
 pub use drive::{Drives, FlashModule, HardDisk, SolidState};
 pub use node::{Content, Node, Place};

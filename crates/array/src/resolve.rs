@@ -362,6 +362,7 @@ fn fabric_of(network: &Network, nodes: u64, controllers: &Controllers) -> Fabric
         rate: network.rate.clone(),
         command: network.command.clone(),
         latency: network.latency.clone(),
+        adapter: Parameter { text: "unlimited".into(), ..derived(crate::UNLIMITED) },
         initiator: Parameter { text: "0us".into(), ..derived(0) },
         target: Parameter { text: "0us".into(), ..derived(0) },
         paths: Parameter { text: "shared".into(), ..derived(0) },

@@ -114,12 +114,14 @@ impl Part {
 
     fn scale_parts(self, array: &mut Array, factor: f64) -> bool {
         match self {
-            Part::Hosts => scale(&mut array.hosts, factor, |key| key != "count"),
+            Part::Hosts => scale(&mut array.hosts, factor, |key| !matches!(key, "count" | "queue")),
             Part::Links => scale(&mut array.fabric, factor, |_| true),
             Part::Controllers => scale(&mut array.controllers, factor, |key| {
-                !matches!(key, "parity" | "window" | "window_bytes")
+                !matches!(key, "parity" | "new_parity" | "parity_updates" | "window" | "window_bytes")
             }),
-            Part::Parity => scale(&mut array.controllers, factor, |key| key == "parity"),
+            Part::Parity => {
+                scale(&mut array.controllers, factor, |key| matches!(key, "parity" | "new_parity"))
+            }
             Part::Window => {
                 scale(&mut array.controllers, factor, |key| matches!(key, "window" | "window_bytes"))
             }
@@ -207,7 +209,7 @@ fn is_geometry(key: &str) -> bool {
 
 /// Times that keep nobody waiting.
 fn keeps_nobody_waiting(key: &str) -> bool {
-    matches!(key, "latency" | "answer" | "buffer_answer" | "read_latency" | "write_latency")
+    matches!(key, "latency" | "answer" | "buffer_answer" | "parity_log" | "read_latency" | "write_latency")
 }
 
 /// Scales the values of a section; whether one changed.

@@ -58,8 +58,8 @@ pub(crate) struct Command {
     pub tag: u32,
     /// Longest wait for network and back end of an I/O that a hard disk carries out.
     pub wait_ns: u64,
-    /// Controller that owns its volume, among those of a node.
-    pub preferred: u16,
+    /// Volume of a host's command.
+    pub volume: u16,
     pub set: u16,
     pub controller: u16,
     /// Controller whose cache it uses.
@@ -83,6 +83,41 @@ pub(crate) struct Command {
     pub ends: u8,
     /// It follows others of a sequential stream.
     pub is_sequential: bool,
+    pub marks: Marks,
+}
+
+/// Flags of a command, in one byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    pub const NONE: Marks = Marks(0);
+    /// The write changes one place and its parity: its size says what it takes of the parity engine.
+    pub const IN_PLACE: Marks = Marks(1);
+    /// It has a place among the changes of parity of its controller.
+    pub const CHANGES_PARITY: Marks = Marks(2);
+    /// It makes the parity of stripes that had none.
+    pub const FIRST: Marks = Marks(4);
+    /// The write is in the cache: it is in nobody's way any more.
+    pub const CACHED: Marks = Marks(8);
+
+    #[inline]
+    pub fn has(self, mark: Marks) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    #[inline]
+    pub fn set(&mut self, mark: Marks) {
+        self.0 |= mark.0;
+    }
+
+    /// Clears a mark; whether it was set.
+    #[inline]
+    pub fn take(&mut self, mark: Marks) -> bool {
+        let was_set = self.has(mark);
+        self.0 &= !mark.0;
+        was_set
+    }
 }
 
 const _: () = assert!(size_of::<Command>() == 64);
@@ -96,7 +131,7 @@ impl Command {
         length_bytes: 0,
         tag: 0,
         wait_ns: 0,
-        preferred: 0,
+        volume: 0,
         set: 0,
         controller: 0,
         owner: 0,
@@ -112,6 +147,7 @@ impl Command {
         is_answered_early: false,
         ends: 1,
         is_sequential: false,
+        marks: Marks::NONE,
     };
 }
 

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use load::Direction;
 
+use super::crowding::Crowding;
+use super::parity_changes::ParityChanges;
 use super::rates::rate;
 use super::read_ahead::ReadAhead;
 use super::settings::Settings;
@@ -29,13 +31,15 @@ const OPEN_WINDOW: (u64, u64) = (1 << 20, 1 << 40);
 /// One controller.
 #[derive(Debug, Clone)]
 pub(crate) struct Controller {
-    read_ns: u64,
-    write_ns: u64,
+    /// Processor time of a read and of a write, without parity and with it.
+    read_ns: [u64; 2],
+    write_ns: [u64; 2],
     parity_ns: u64,
     /// Taking a command in takes no time.
     takes_in_at_once: bool,
     copy: Rate,
     parity: Rate,
+    new_parity: Rate,
     mirror: Option<Rate>,
     buffer: Rate,
     window: u32,
@@ -49,6 +53,8 @@ pub(crate) struct Controller {
     bytes_under_way: u64,
     /// Commands that wait for a place in the window, in order, with their sizes.
     waiting: VecDeque<(u32, u32)>,
+    /// Places for changes of parity; `None` where nothing limits them.
+    pub parity_changes: Option<ParityChanges>,
     pub write_cache: Option<WriteCache>,
     pub read_cache: Option<ReadCache>,
     pub read_ahead: Option<ReadAhead>,
@@ -77,18 +83,25 @@ impl Controller {
         let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
             .then(|| ReadCache::new(cache.read.get(), block_bytes));
         let ahead_bytes = cache.read_ahead.get();
-        let read_ns = or_none(controllers.read.get() + array.fabric.target.get());
-        let write_ns = or_none(controllers.write.get() + array.fabric.target.get());
+        let times_ns = |plain: &array::Parameter, with_parity: &array::Parameter| {
+            let plain_ns = plain.get();
+            let with_parity_ns = if with_parity.get() == 0 { plain_ns } else { with_parity.get() };
+            [plain_ns, with_parity_ns].map(|ns| or_none(ns + array.fabric.target.get()))
+        };
+        let read_ns = times_ns(&controllers.read, &controllers.parity_read);
+        let write_ns = times_ns(&controllers.write, &controllers.parity_write);
+        let makes_parity = on.parity && on.processors && on.parity_engine;
         let (copy, buffer) =
             (rate(controllers.copy.get(), on.memory), rate(cache.buffer_rate.get(), on.processors));
         Controller {
             read_ns,
             write_ns,
-            takes_in_at_once: (read_ns, write_ns) == (0, 0)
+            takes_in_at_once: (read_ns, write_ns) == ([0; 2], [0; 2])
                 && (copy, buffer) == (Rate::UNLIMITED, Rate::UNLIMITED),
             parity_ns: or_none(if on.parity { controllers.parity_command.get() } else { 0 }),
             copy,
-            parity: rate(controllers.parity.get(), on.parity && on.processors),
+            parity: rate(controllers.parity.get(), makes_parity),
+            new_parity: rate(controllers.new_parity.get(), makes_parity),
             mirror: (has_peer && cache.mirrored.is_on() && on.mirroring)
                 .then(|| rate(cache.mirror.get(), true)),
             buffer,
@@ -102,6 +115,8 @@ impl Controller {
             under_way: 0,
             bytes_under_way: 0,
             waiting: VecDeque::with_capacity(1024),
+            parity_changes: (on.parity_updates && controllers.parity_updates.count() < array::OPEN_QUEUE)
+                .then(|| ParityChanges::new(controllers.parity_updates.count())),
             write_cache,
             read_cache,
             read_ahead: (on.read_ahead && ahead_bytes > 0).then(|| ReadAhead::new(ahead_bytes)),
@@ -143,6 +158,18 @@ impl Controller {
             && self.write_cache.as_ref().is_none_or(WriteCache::is_steady)
     }
 
+    /// A level of a fast-forward begins.
+    pub fn begin_level(&mut self, now_ns: u64) {
+        if let Some(cache) = &mut self.write_cache {
+            cache.begin_level(now_ns);
+        }
+    }
+
+    /// Whether its cache has places for stripes on their way to the drives for `left_ns` more, or has had none for long.
+    pub fn keeps_destages(&self, now_ns: u64, left_ns: u64) -> bool {
+        self.write_cache.as_ref().is_none_or(|cache| cache.keeps_destages(now_ns, left_ns))
+    }
+
     /// Whether written data are in the cache: how dense they lie before the sweep that takes them to the drives changes over
     /// minutes, and with it what a write costs hard disks.
     pub fn is_sweeping(&self) -> bool {
@@ -152,23 +179,30 @@ impl Controller {
     /// Takes a command in; returns when a processor has seen to it, its data has passed through memory, and what it writes is in
     /// the buffer.
     #[inline]
-    pub fn take_in(&mut self, now_ns: u64, direction: Direction, bytes: u64) -> u64 {
+    pub fn take_in(
+        &mut self,
+        now_ns: u64,
+        (direction, bytes): (Direction, u64),
+        has_parity: bool,
+        crowding: Crowding,
+    ) -> u64 {
         self.tally.commands += 1;
         let service_ns = match direction {
             Direction::Read => {
                 self.tally.reads += 1;
-                self.read_ns
+                self.read_ns[usize::from(has_parity)]
             }
             Direction::Write => {
                 self.tally.writes += 1;
-                self.write_ns
+                self.write_ns[usize::from(has_parity)]
             }
-            Direction::Trim => self.write_ns,
+            Direction::Trim => self.write_ns[usize::from(has_parity)],
         };
         if self.takes_in_at_once {
             return now_ns;
         }
-        let seen_ns = if service_ns == 0 { now_ns } else { self.processors.serve(now_ns, service_ns) };
+        let seen_ns =
+            if service_ns == 0 { now_ns } else { self.processors.serve(now_ns, crowding.among(service_ns)) };
         let moved_ns = self.memory.serve(now_ns, self.copy.duration_ns(bytes));
         let ready_ns = seen_ns + (moved_ns - now_ns);
         if direction == Direction::Write && self.buffer != Rate::UNLIMITED {
@@ -188,17 +222,32 @@ impl Controller {
         self.processors.serve(now_ns, service_ns)
     }
 
-    /// Whether parity takes it time.
-    pub fn computes(&self) -> bool {
-        self.parity != Rate::UNLIMITED || self.parity_ns > 0
+    /// How long taking in a command for sets without or with parity takes at least; `None` where more than a processor is
+    /// asked for it.
+    pub fn quickest_take_in_ns(&self, have_parity: impl Iterator<Item = bool>) -> Option<u64> {
+        let quickest_ns = |has_parity: bool| {
+            let path = usize::from(has_parity);
+            self.read_ns[path].min(self.write_ns[path])
+        };
+        let asks_processors_alone = self.copy == Rate::UNLIMITED && self.buffer == Rate::UNLIMITED;
+        have_parity.map(quickest_ns).min().filter(|_| asks_processors_alone)
     }
 
-    /// When parity, or lost data, is computed over so many bytes.
+    /// Whether parity takes it time.
+    pub fn computes(&self) -> bool {
+        self.parity != Rate::UNLIMITED || self.new_parity != Rate::UNLIMITED || self.parity_ns > 0
+    }
+
+    /// When parity, or lost data, is computed over so many bytes, of which so many are new parity.
     #[inline]
-    pub fn compute(&mut self, now_ns: u64, bytes: u64) -> u64 {
-        let begun_ns =
-            if self.parity_ns == 0 { now_ns } else { self.processors.serve(now_ns, self.parity_ns) };
-        self.engine.serve(begun_ns, self.parity.duration_ns(bytes))
+    pub fn compute(&mut self, now_ns: u64, (bytes, made_bytes): (u64, u64), crowding: Crowding) -> u64 {
+        let begun_ns = if self.parity_ns == 0 {
+            now_ns
+        } else {
+            self.processors.serve(now_ns, crowding.among(self.parity_ns))
+        };
+        let service_ns = self.parity.duration_ns(bytes) + self.new_parity.duration_ns(made_bytes);
+        self.engine.serve(begun_ns, crowding.among(service_ns))
     }
 
     /// When a cached write is copied to another controller.

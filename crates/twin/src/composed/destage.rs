@@ -28,6 +28,7 @@ impl Model {
             let index = self.background(TaskKind::Destage, set, extents[0].0, owner);
             self.work_of(index).extents = extents;
             self.work_of(index).blocks = blocks;
+            self.crowding.enter();
             self.begin_write(index);
         }
     }
@@ -84,6 +85,7 @@ impl Model {
 
     /// Cached writes of a stripe are on the drives: others find room.
     pub(super) fn has_destaged(&mut self, index: u32, owner: u16) {
+        self.crowding.leave();
         let blocks = self.work_of(index).blocks;
         let mut extents = std::mem::take(&mut self.work_of(index).extents);
         extents.clear();

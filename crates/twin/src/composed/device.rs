@@ -7,6 +7,7 @@ use super::drives::GroupDrives;
 use super::{Model, Piece};
 use crate::availability::{ControllerEvent, Refill};
 use crate::event_loop::{Clock, EventLoop};
+use crate::payload::number_in;
 
 impl Device for Model {
     /// The size of what the first job addresses.
@@ -24,15 +25,36 @@ impl Device for Model {
         }
     }
 
+    fn expect(&mut self, grain_bytes: u32) {
+        if self.commands.is_empty() {
+            self.look_ahead_to_reads(grain_bytes);
+        }
+    }
+
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         if self.commands.is_empty() {
             self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
         }
-        self.now_ns = at_ns;
+        self.check_expected(&operation);
+        (self.now_ns, self.clock_ns) = (at_ns, at_ns);
         let issued_at_ns = self.fabric.issued_at_ns(at_ns, operation.job, tag, operation.length_bytes);
         let host = self.fabric.host_of(operation.job);
         let entry = self.entry_of(operation.job);
+        if let Some(stripe) = &entry.stripe {
+            let length_bytes = operation.length_bytes;
+            if let Some(place) = stripe.place_of(operation.offset_bytes, u64::from(length_bytes)) {
+                let piece = Piece {
+                    volume: entry.volumes[usize::from(place.drive)].1,
+                    offset_bytes: place.offset_bytes,
+                    length_bytes,
+                    direction: operation.direction,
+                    job: operation.job,
+                };
+                return self.begin(tag, host, issued_at_ns, piece, false);
+            }
+            return self.begin_striped((tag, host, issued_at_ns), operation);
+        }
         let first = match entry.volumes.len() {
             1 => 0,
             _ => entry.volumes.partition_point(|&(start, _)| start <= operation.offset_bytes) - 1,
@@ -61,13 +83,7 @@ impl Device for Model {
             left -= length_bytes;
             (number, piece.offset_bytes) = (number + 1, 0);
         }
-        if tag as usize >= self.parts.len() {
-            self.parts.resize(tag as usize + 1, Parts::default());
-        }
-        self.parts[tag as usize] = Parts { left: pieces.len() as u32, is_lost: false };
-        for piece in pieces {
-            self.begin(tag, host, issued_at_ns, piece, true);
-        }
+        self.begin_all((tag, host, issued_at_ns), &pieces);
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
@@ -84,11 +100,12 @@ impl EventLoop for Model {
 
     #[inline]
     fn handle(&mut self, payload: u32) -> Option<Completion> {
+        self.clock_ns = self.now_ns;
         match ModelEvent::unpack(payload) {
             ModelEvent::Issue(command) => self.issue(command),
-            ModelEvent::Arrive(command) => self.arrive(command),
-            ModelEvent::Start(command) => self.start(command),
-            ModelEvent::PhaseDone(command) => self.phase_done(command),
+            event @ (ModelEvent::Arrive(_) | ModelEvent::Start(_) | ModelEvent::PhaseDone(_)) => {
+                self.handle_ahead(event);
+            }
             ModelEvent::Answer(command) => return self.answered(command),
             ModelEvent::Delivered(command) => return self.completed(command),
             ModelEvent::DiskWakes(drive) => self.disk_wakes(drive),
@@ -106,7 +123,15 @@ impl EventLoop for Model {
         None
     }
 
+    #[inline]
+    fn fetch_next(&self) {
+        if let Some(coming) = self.queue.coming() {
+            self.commands.fetch(number_in(coming));
+        }
+    }
+
     fn run_background(&mut self) {
+        self.clock_ns = self.now_ns;
         if self.services_at_ns() <= self.now_ns {
             return self.run_services();
         }
@@ -116,7 +141,9 @@ impl EventLoop for Model {
                 // What was read is gone with its memory; what was written lies in the peer's as well.
                 self.controllers[controller as usize].forget_reads();
                 for (command, _) in self.controllers[controller as usize].abandon_waiting() {
-                    if !self.goes_another_way(command, controller as u16) {
+                    if self.goes_another_way(command, controller as u16) {
+                        self.crowding.leave();
+                    } else {
                         self.goes_to_partner(command, controller as u16);
                     }
                 }
@@ -150,6 +177,36 @@ impl EventLoop for Model {
 }
 
 impl Model {
+    /// Begins an I/O that goes over several units of its hosts' stripe.
+    fn begin_striped(&mut self, io: (u32, u16, u64), operation: Operation) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let entry = self.entry_of(operation.job);
+        if let Some(stripe) = &entry.stripe {
+            stripe.map(operation.offset_bytes, u64::from(operation.length_bytes), &mut pieces);
+        }
+        let piece = |part: &layout::DriveIo| Piece {
+            volume: entry.volumes[usize::from(part.drive)].1,
+            offset_bytes: part.offset_bytes,
+            length_bytes: part.length_bytes,
+            direction: operation.direction,
+            job: operation.job,
+        };
+        let all: Vec<Piece> = pieces.reads().iter().map(piece).collect();
+        self.pieces = pieces;
+        self.begin_all(io, &all);
+    }
+
+    /// Begins the commands of an I/O that has several.
+    fn begin_all(&mut self, (tag, host, issued_at_ns): (u32, u16, u64), pieces: &[Piece]) {
+        if tag as usize >= self.parts.len() {
+            self.parts.resize(tag as usize + 1, Parts::default());
+        }
+        self.parts[tag as usize] = Parts { left: pieces.len() as u32, is_lost: false };
+        for &piece in pieces {
+            self.begin(tag, host, issued_at_ns, piece, true);
+        }
+    }
+
     fn disk_wakes(&mut self, drive: u32) {
         let (group, index) = self.groups.place(drive);
         let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] else { return };

@@ -5,8 +5,10 @@ use layout::{Place, Redundancy};
 use load::Direction;
 
 use super::Model;
+use super::command::Marks;
 use super::drives::GroupDrives;
 use crate::drive::disk::DiskCommand;
+use crate::drive::flash::translation::Temperature;
 
 impl Model {
     /// When the data of a read of one segment, or on modules of several, is there; `None` where a plan must say what is read.
@@ -47,7 +49,15 @@ impl Model {
                 };
                 Some(disks.serve(now_ns, state.drive_in(place.drive) - first, part))
             }
-            GroupDrives::SolidStates(_) => None,
+            GroupDrives::SolidStates(drives) => {
+                if matches!(layout.redundancy(), Redundancy::Copies(2..)) {
+                    return None;
+                }
+                let place = layout.place_of(offset_bytes, length_bytes)?;
+                let drive = &mut drives.drives[(state.drive_in(place.drive) - first) as usize];
+                let at_bytes = state.set.base_bytes + place.offset_bytes;
+                Some(drive.read(now_ns, at_bytes, command.length_bytes))
+            }
         }
     }
 
@@ -84,8 +94,8 @@ impl Model {
     pub(super) fn modify_directly(&mut self, index: u32, direction: Direction) -> Option<u64> {
         let command = self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
-        let is_small = command.kind.is_io() && !command.is_sequential;
-        if !is_small || self.computes_parity || !self.maintains_parity || !state.is_direct() {
+        let is_small = command.kind.is_io() && !command.is_sequential && !command.marks.has(Marks::FIRST);
+        if !is_small || !self.maintains_parity || !state.is_direct() {
             return None;
         }
         let length_bytes = command.length_bytes;
@@ -94,7 +104,7 @@ impl Model {
         let first = self.groups.first(state.set.group);
         let drives = &mut self.groups.drives[state.set.group];
         let now_ns = self.now_ns;
-        let mut carry_out = |place: Place| {
+        let mut carry_out = |place: Place, temperature: Temperature| {
             let drive = state.drive_in(place.drive) - first;
             match drives {
                 GroupDrives::Modules(modules) if direction == Direction::Read => {
@@ -105,11 +115,35 @@ impl Model {
                     let offset_bytes = state.set.base_bytes + place.offset_bytes;
                     disks.serve(now_ns, drive, DiskCommand { direction, offset_bytes, length_bytes })
                 }
-                // No set of them is direct.
-                GroupDrives::SolidStates(_) => now_ns,
+                GroupDrives::SolidStates(drives) => {
+                    let drive = &mut drives.drives[drive as usize];
+                    let offset_bytes = state.set.base_bytes + place.offset_bytes;
+                    match direction {
+                        Direction::Read => drive.read(now_ns, offset_bytes, length_bytes),
+                        _ => drive.write(now_ns, offset_bytes, length_bytes, temperature),
+                    }
+                }
             }
         };
-        let data_ns = carry_out(data);
-        Some(data_ns.max(carry_out(parity)))
+        let data_ns = carry_out(data, Temperature::Cold);
+        Some(data_ns.max(carry_out(parity, Temperature::Hot)))
+    }
+
+    /// When a write to one segment without any redundancy is in a solid-state drive; `None` where a plan must say what is written.
+    #[inline]
+    pub(super) fn write_directly(&mut self, index: u32) -> Option<u64> {
+        let command = self.commands.get(index);
+        let state = &self.sets[usize::from(command.set)];
+        let is_plain = matches!(state.set.layout.redundancy(), Redundancy::Copies(1) | Redundancy::Parity(0));
+        if !is_plain || !command.kind.is_io() || !state.is_direct() {
+            return None;
+        }
+        let length_bytes = command.length_bytes;
+        let place = state.set.layout.place_of(command.offset_bytes, u64::from(length_bytes))?;
+        let first = self.groups.first(state.set.group);
+        let GroupDrives::SolidStates(drives) = &mut self.groups.drives[state.set.group] else { return None };
+        let drive = &mut drives.drives[(state.drive_in(place.drive) - first) as usize];
+        let at_bytes = state.set.base_bytes + place.offset_bytes;
+        Some(drive.write(self.now_ns, at_bytes, length_bytes, Temperature::Cold))
     }
 }

@@ -49,8 +49,13 @@ pub(crate) struct DriveCommand {
 }
 
 impl GroupDrives {
-    /// The drives of a group, `count` on all nodes.
-    pub fn new(group: &array::Group, count: u32, settings: &Settings, seed: u64) -> Result<Self, TwinError> {
+    /// The drives of a group: the number of the first among all drives of the array, and how many there are on all nodes.
+    pub fn new(
+        group: &array::Group,
+        (first, count): (u32, u32),
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Self, TwinError> {
         let refused = |error: DescriptionError| TwinError::Description(error.under(group.name()));
         Ok(match &group.drives {
             array::Drives::HardDisk(disk) => {
@@ -63,9 +68,9 @@ impl GroupDrives {
                 let first = switched_hard_disk(hard_disk(disk), switches).map_err(refused)?;
                 GroupDrives::HardDisks(Box::new(Disks::new(first, count as usize)))
             }
-            array::Drives::SolidState(drive) => {
-                GroupDrives::SolidStates(SolidStates::new(drive, count, settings, seed).map_err(refused)?)
-            }
+            array::Drives::SolidState(drive) => GroupDrives::SolidStates(
+                SolidStates::new(drive, (first, count), settings, seed).map_err(refused)?,
+            ),
             array::Drives::FlashModule(module) => {
                 GroupDrives::Modules(Box::new(Modules::new(module_timing(module, settings), count)))
             }
@@ -139,12 +144,12 @@ impl GroupDrives {
         }
     }
 
-    /// An erased drive takes the place of one that is lost.
-    pub fn replace(&mut self, drive: u32) {
+    /// A drive takes a place of the set: an erased one, or one that was filled long ago.
+    pub fn replace(&mut self, drive: u32, place: u32, is_filled: bool) {
         match self {
             GroupDrives::HardDisks(disks) => disks.slow_down(drive, Slowness::NONE),
             GroupDrives::Modules(modules) => modules.slow_down(drive, Slowness::NONE),
-            GroupDrives::SolidStates(group) => group.replace(drive),
+            GroupDrives::SolidStates(group) => group.replace(drive, place, is_filled),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Hosts, links to the array, the network between nodes, and links to the drives.
 
+use super::adapters::Adapters;
 use super::file_system::Completions;
+use super::host_queues::HostQueues;
 use super::paths::{Destination, Paths};
 use super::rates::rate;
 use super::settings::Settings;
@@ -64,6 +66,10 @@ pub(crate) struct Fabric {
     /// None where hosts use the volumes raw.
     pub completions: Option<Completions>,
     links: Ports,
+    /// None where adapters limit nothing.
+    adapters: Option<Adapters>,
+    /// None where any number of commands may be under way to a volume.
+    pub queues: Option<HostQueues>,
     pub link_latency_ns: u64,
     paths: Paths,
     /// By node, as if its ports were one pipe of their sum.
@@ -89,7 +95,7 @@ impl Backend {
 }
 
 impl Fabric {
-    pub fn new(array: &array::Array, settings: &Settings) -> Fabric {
+    pub fn new(array: &array::Array, settings: &Settings, volumes: usize) -> Fabric {
         let on = settings.on;
         let or_none = |is_on: bool, ns: u64| if is_on { ns } else { 0 };
         let links = array.fabric.ports.count();
@@ -127,6 +133,8 @@ impl Fabric {
                 or_none(on.links, array.fabric.command.get()),
                 rate(array.fabric.rate.get(), on.links),
             ),
+            adapters: Adapters::new(&array.fabric, on.host),
+            queues: HostQueues::new(array, volumes, on.host),
             link_latency_ns: or_none(on.links, array.fabric.latency.get()),
             paths: Paths::new(array, on.balancing),
             network: network.map(|network| {
@@ -152,18 +160,26 @@ impl Fabric {
 
     /// Whether I/Os are handed over in the order in which threads are asked.
     pub fn keeps_order(&self) -> bool {
-        self.threads.keep_order()
+        self.threads.keep_order() && self.queues.is_none()
     }
 
     /// Whether read data reaches the hosts in a time that no other I/O changes.
     pub fn returns_unhindered(&self) -> bool {
-        self.links.command_ns == 0 && self.links.rate == Rate::UNLIMITED && self.completions.is_none()
+        self.links.command_ns == 0
+            && self.links.rate == Rate::UNLIMITED
+            && self.adapters.is_none()
+            && self.completions.is_none()
     }
 
     /// Read data passed the link, where that takes no time.
     #[inline]
     pub fn note_returned(&mut self, link: u16, bytes: u64) {
         self.links.ports[usize::from(link)].into.bytes += bytes;
+    }
+
+    /// Whether reads share nothing with writes on their way: no adapter limits both.
+    pub fn has_ways_apart(&self) -> bool {
+        self.adapters.is_none()
     }
 
     /// Host of a job.
@@ -194,7 +210,7 @@ impl Fabric {
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
         let carried_ns = match bytes {
-            Some(bytes) => self.links.send(now_ns, usize::from(link), bytes, true),
+            Some(bytes) => self.carry(now_ns, usize::from(link), bytes, true),
             // A read's command holds the link that its data comes over.
             None => now_ns,
         };
@@ -205,10 +221,20 @@ impl Fabric {
     #[inline]
     pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
         let carried_ns = match bytes {
-            Some(bytes) => self.links.send(now_ns, usize::from(link), bytes, false),
+            Some(bytes) => self.carry(now_ns, usize::from(link), bytes, false),
             None => now_ns,
         };
         carried_ns + self.link_latency_ns
+    }
+
+    /// When a link and the adapter behind it have both moved data.
+    #[inline]
+    fn carry(&mut self, now_ns: u64, link: usize, bytes: u64, is_out: bool) -> u64 {
+        let carried_ns = self.links.send(now_ns, link, bytes, is_out);
+        match &mut self.adapters {
+            Some(adapters) => adapters.move_ns(now_ns, link, bytes).max(carried_ns),
+            None => carried_ns,
+        }
     }
 
     /// How long data waits and travels between a node's controller and the drive of another node, and over the links to the drive.
@@ -241,6 +267,9 @@ impl Fabric {
         }
         let names = ["to_array_bytes", "to_host_bytes", "to_array_busy_ns", "to_host_busy_ns"];
         self.links.count_into(counters, "link", names);
+        if let Some(adapters) = &self.adapters {
+            adapters.count_into(counters);
+        }
         if let Some(network) = &self.network {
             let names = ["sent_bytes", "received_bytes", "sent_busy_ns", "received_busy_ns"];
             network.count_into(counters, "network", names);

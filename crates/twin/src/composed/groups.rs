@@ -4,7 +4,6 @@ use super::drives::GroupDrives;
 use super::settings::Settings;
 use crate::TwinError;
 use crate::part::Counters;
-use load::Random;
 
 /// Drives of all groups.
 #[derive(Debug, Clone)]
@@ -24,8 +23,7 @@ impl Groups {
         let groups: Vec<&array::Group> = (0..sites).flat_map(|_| &array.groups).collect();
         for (index, group) in groups.iter().enumerate() {
             let count = array.drives_of(group);
-            let seed = Random::from_seed_and_stream(seed, index as u64).next_u64();
-            drives.push(GroupDrives::new(group, count, settings, seed)?);
+            drives.push(GroupDrives::new(group, (firsts[index], count), settings, seed)?);
             firsts.push(firsts[index] + count);
         }
         Ok(Groups { drives, firsts, nouns: groups.into_iter().map(GroupDrives::noun).collect() })

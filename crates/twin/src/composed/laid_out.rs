@@ -48,7 +48,7 @@ impl LaidOut {
                 first_address += bytes;
             }
         }
-        let mut entries = vec![Entry { volumes: Vec::new(), bytes: 0 }; array.volumes.len()];
+        let mut entries = vec![Entry { volumes: Vec::new(), bytes: 0, stripe: None }; array.volumes.len()];
         let mut volumes = Vec::new();
         for place in places {
             let entry = &mut entries[place.entry];
@@ -62,6 +62,26 @@ impl LaidOut {
                 bytes: place.bytes,
                 limiter: limit.map(Limiter::new),
             });
+        }
+        for (entry, described) in entries.iter_mut().zip(&array.volumes) {
+            let unit_bytes = described.keys.stripe_unit.get();
+            let sizes = entry.volumes.iter().map(|&(_, volume)| volumes[volume as usize].bytes);
+            if let Some(units) = sizes.min().unwrap_or(0).checked_div(unit_bytes) {
+                let raid = layout::Raid {
+                    drives: entry.volumes.len() as u32,
+                    drive_capacity_bytes: units * unit_bytes,
+                    segment_bytes: unit_bytes,
+                };
+                let stripe = layout::Layout::raid0(raid).map_err(|error| {
+                    TwinError::Description(DescriptionError {
+                        path: format!("volumes.{}.stripe_unit", described.keys.name.text),
+                        problem: error.to_string(),
+                        hint: "change the unit, or the number of volumes".into(),
+                    })
+                })?;
+                entry.bytes = stripe.capacity_bytes();
+                entry.stripe = Some(stripe);
+            }
         }
         Ok(LaidOut { sets: states, volumes, entries })
     }

@@ -4,9 +4,11 @@
 //! write: job's thread → link → controller → cache, where it is answered, or drives: old data and parity are read, parity is
 //! computed, both are written. Nothing here knows which array it is. `docs/models/composed.md` has the equations.
 
+mod adapters;
 mod arrange;
 mod command;
 mod controller;
+mod crowding;
 mod destage;
 mod device;
 mod direct;
@@ -14,16 +16,21 @@ mod drives;
 mod fabric;
 mod file_system;
 mod groups;
+mod host_queues;
 mod laid_out;
+mod lookahead;
+mod parity_changes;
 mod path;
 mod paths;
 mod phases;
 mod rates;
 mod read_ahead;
 mod rebuild;
+mod room;
 mod services;
 mod set;
 mod settings;
+mod skipped_writes;
 mod solid_states;
 mod streams;
 mod threads;
@@ -42,15 +49,17 @@ use crate::settings::{Setting, numbered, unknown};
 use crate::{Faults, TwinCounter, TwinError, TwinNote};
 use command::{Command, Fault, ModelEvent, Parts};
 use controller::Controller;
+use crowding::Crowding;
 use drives::GroupDrives;
 use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
+use lookahead::Lookahead;
 use read_ahead::Fetch;
 use services::Services;
 use set::SetState;
-use settings::Settings;
 pub(crate) use settings::settings_of;
+use settings::{Condition, Settings};
 use streams::Streams;
 use volume::{Entry, VolumeState};
 
@@ -79,8 +88,9 @@ struct Work {
     extents: Vec<(u64, u64)>,
     /// Cache blocks that come free when they are on the drives.
     blocks: u64,
-    /// Bytes over which parity is computed.
+    /// Bytes over which parity is computed, and bytes of it that are made.
     moved_bytes: u64,
+    made_bytes: u64,
 }
 
 /// Times from the moment at which the drives are done to the answer, where no other I/O changes them.
@@ -101,8 +111,14 @@ struct Attachment {
 /// Simulated array of parts.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
+    /// Time of what is done at present: ahead of the clock by the lookahead of its resource.
     now_ns: u64,
+    clock_ns: u64,
     queue: EventQueue,
+    lookahead: Lookahead,
+    /// All I/Os begin and end at multiples of so many bytes, a power of two, as far as is known.
+    grain_bytes: u32,
+    crowding: Crowding,
     hosts: u32,
     answer_ns: u64,
     controllers_per_node: u32,
@@ -113,6 +129,12 @@ pub(crate) struct Model {
     buffer_answer_ns: Option<u64>,
     /// Writes are to keep parity right.
     maintains_parity: bool,
+    /// Changes of parity wait for one another.
+    limits_parity_changes: bool,
+    /// Some stripes have no parity yet.
+    lacks_parity: bool,
+    /// Time that the log of a change of parity takes before an answer.
+    parity_log_ns: u64,
     /// Parity engines take time.
     computes_parity: bool,
     /// Something may be answered without the drives.
@@ -152,6 +174,10 @@ pub(crate) struct Model {
     /// By tag, of I/Os that have several commands.
     parts: Vec<Parts>,
     plan: IoList,
+    /// Parts on the volumes of the I/O that is issued.
+    pieces: IoList,
+    /// Writes of the time that is skipped next were applied by range already.
+    has_skipped_ranges: bool,
     faults: Slab<Fault>,
     failover: Failover,
     /// Picks mirrors.
@@ -227,9 +253,11 @@ impl ArrayModel for Model {
 
     fn build(array: &array::Array, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
         let settings = Settings::parse(settings, array)?;
+        let array = &settings.room.shrink(array);
         let array = &settings.arrangement.apply(array, settings.volume)?;
+        let array = &settings.room.cover(array);
         let LaidOut { mut sets, volumes, entries } = LaidOut::new(array, &settings)?;
-        let groups = Groups::new(array, &settings, seed)?;
+        let mut groups = Groups::new(array, &settings, seed)?;
         let controllers = array.controller_count();
         let sites = services::array_sites(array, &settings);
         let services = Services::new(array, &settings, &sets, seed);
@@ -248,7 +276,7 @@ impl ArrayModel for Model {
         if !settings.on.failover {
             failover.serve_on();
         }
-        let fabric = Fabric::new(array, &settings);
+        let fabric = Fabric::new(array, &settings, volumes.len());
         for state in &mut sets {
             state.has_direct_drives = state.set.pool.is_none()
                 && match &groups.drives[state.set.group] {
@@ -257,8 +285,19 @@ impl ArrayModel for Model {
                         matches!(state.set.layout.redundancy(), layout::Redundancy::Parity(1))
                             && !fabric.delays_drives
                     }
-                    GroupDrives::SolidStates(_) => false,
+                    GroupDrives::SolidStates(_) => !state.migration.is_pool && !fabric.delays_drives,
                 };
+            let group = &array.groups[state.set.group % array.groups.len()];
+            if let GroupDrives::SolidStates(drives) = &mut groups.drives[state.set.group]
+                && state.set.pool.is_none()
+                && !state.migration.is_pool
+            {
+                drives.has_parity(&state.set.layout, group.count.count.count());
+            }
+            let is_erased = settings.condition == Condition::Fresh && settings.on.parity;
+            if is_erased && state.has_parity && group.keys.fresh_parity.get() == 1 {
+                state.without_parity = vec![u64::MAX; state.set.layout.stripes().div_ceil(64) as usize];
+            }
         }
         let all = vec![Controller::new(array, &settings); controllers as usize * sites];
         let first = &all[0];
@@ -278,9 +317,31 @@ impl ArrayModel for Model {
                 ns: fabric.link_latency_ns + answer_ns,
                 is_of_reads: first.read_cache.is_none() && !computes_parity && fabric.returns_unhindered(),
             });
+        let crowding =
+            Crowding::new(if settings.on.crowding { array.controllers.crowding.share() } else { 0.0 });
+        let looks_ahead = is_plain
+            && is_window_open
+            && !is_buffered
+            && !crowding.grows()
+            && first.parity_changes.is_none()
+            && !fabric.delays_drives
+            && groups.drives.iter().all(|drives| matches!(drives, GroupDrives::SolidStates(_)));
+        let have_parity = sets.iter().map(|state| state.has_parity);
+        let lookahead = match first.quickest_take_in_ns(have_parity).filter(|_| looks_ahead) {
+            Some(command_ns) => Lookahead::new(fabric.link_latency_ns, command_ns, fabric.has_ways_apart()),
+            None => Lookahead::NONE,
+        };
+        let logs_parity = settings.on.parity && settings.on.processors;
         Ok(Model {
             now_ns: 0,
+            clock_ns: 0,
             queue: EventQueue::new(),
+            lookahead,
+            grain_bytes: 1,
+            crowding,
+            limits_parity_changes: first.parity_changes.is_some(),
+            lacks_parity: sets.iter().any(|state| !state.without_parity.is_empty()),
+            parity_log_ns: if logs_parity { array.controllers.parity_log.get() } else { 0 },
             hosts: array.hosts.count.count(),
             answer_ns,
             controllers_per_node: array.controllers.count.count(),
@@ -315,6 +376,8 @@ impl ArrayModel for Model {
             spare_extents: Vec::new(),
             parts: Vec::new(),
             plan: IoList::with_capacity(64),
+            pieces: IoList::with_capacity(64),
+            has_skipped_ranges: false,
             faults: Slab::default(),
             failover,
             random: Random::from_seed(seed),
@@ -332,6 +395,7 @@ impl ArrayModel for Model {
     }
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        self.stop_lookahead();
         if let Some(event) = self.snapshot_event(action, arguments) {
             match event {
                 Ok(fault) => {
@@ -390,6 +454,7 @@ impl ArrayModel for Model {
     }
 
     fn begin_with(&mut self, faults: &Faults) -> bool {
+        self.stop_lookahead();
         self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
         let mut pairs = self.sets.iter().zip(&faults.sets);
         let is_possible = faults.sets.len() == self.sets.len()
@@ -451,10 +516,17 @@ impl ArrayModel for Model {
         self.controllers.iter_mut().for_each(Controller::begin_window);
     }
 
+    fn begin_level(&mut self) {
+        let now_ns = self.now_ns;
+        self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
+    }
+
     /// Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
-    fn steady_for_ns(&self, window_ns: u64, _left_ns: u64) -> u64 {
+    fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
         let is_level = |controller: &Controller| {
-            controller.is_steady() && !(self.has_hard_disks && controller.is_sweeping())
+            controller.is_steady()
+                && controller.keeps_destages(self.now_ns, left_ns)
+                && !(self.has_hard_disks && controller.is_sweeping())
         };
         let has_credits = |volume: &VolumeState| {
             volume.limiter.as_ref().is_some_and(|limiter| !limiter.is_steady(self.now_ns))
@@ -472,28 +544,41 @@ impl ArrayModel for Model {
         drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
     }
 
-    /// Where a sequential write goes decides what is collected; it is simulated whole where there is collection. So are streams on hard
-    /// disks: which of them goes first at which disk, and at what angle of its platter, lasts for minutes and is lost by a skip; two
+    /// Streams on hard disks are simulated whole: which of them goes first at which disk, and at what angle of its platter, lasts for minutes and is lost by a skip; two
     /// readers in order then came out up to 11 % too slow.
     fn can_skip_sequential(&self) -> bool {
-        self.groups.drives.iter().all(|drives| matches!(drives, GroupDrives::Modules(_)))
+        !self.has_hard_disks
     }
 
+    /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
     fn knows_skipped_streams(&self) -> bool {
         !self.groups.drives.iter().any(GroupDrives::are_collecting)
     }
 
-    /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and matters to disks.
-    fn keeps_random_writes(&self, _window_ns: u64, _left_ns: u64) -> bool {
-        self.has_hard_disks && self.controllers[0].write_cache.is_some() && !self.writes_go_through()
+    /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and matters to disks. Where
+    /// erased flash is used up before the load ends, how much of it each drive has taken, by chance more than others, says when the
+    /// cliff comes.
+    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+        if self.has_hard_disks {
+            return self.controllers[0].write_cache.is_some() && !self.writes_go_through();
+        }
+        // A window shows how fast erased flash is used within some tenths.
+        let lasts_ns = |drives: &GroupDrives| drives.steady_for_ns(window_ns);
+        self.groups.drives.iter().any(|drives| lasts_ns(drives) < left_ns.saturating_mul(2))
     }
 
     fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
-        self.destage_skipped_write(offset_bytes, length_bytes);
+        if self.has_hard_disks {
+            self.destage_skipped_write(offset_bytes, length_bytes);
+        } else {
+            self.write_skipped(offset_bytes, length_bytes);
+        }
     }
 
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
-        self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
+        if !std::mem::take(&mut self.has_skipped_ranges) {
+            self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
+        }
         self.failover.skip_time(duration_ns);
         if let Some(services) = &mut self.services {
             services.skip_time(duration_ns);

@@ -3,7 +3,8 @@
 use load::{Completion, Direction};
 
 use super::Model;
-use super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::command::{Command, Marks, ModelEvent, Phase, TaskKind};
+use super::lookahead::CommandStep;
 use super::paths::Destination;
 use super::read_ahead::Source;
 use crate::availability::{DATA_LOST, Migrates};
@@ -36,7 +37,7 @@ impl Model {
         command.length_bytes = piece.length_bytes;
         command.tag = tag;
         command.wait_ns = 0;
-        command.preferred = volume.preferred;
+        command.volume = piece.volume as u16;
         command.set = volume.set;
         command.host = host;
         command.left = 0;
@@ -49,40 +50,36 @@ impl Model {
         command.is_answered_early = false;
         command.ends = 1;
         command.is_sequential = false;
+        command.marks = Marks::NONE;
+        let state = &self.sets[usize::from(command.set)];
+        let home = if state.is_cluster { state.primary(command) } else { state.home };
+        command.owner = (u32::from(home) * self.controllers_per_node + u32::from(volume.preferred)) as u16;
         if let Some(services) = &mut self.services {
             services.begin(index, piece.job);
         }
         if starts_ns != self.now_ns && !self.keeps_order {
             return self.queue.push(starts_ns, ModelEvent::Issue(index).pack());
         }
-        let arrives_ns = self.route(index, starts_ns);
-        // What takes no time is no event.
-        if arrives_ns == self.now_ns {
-            return self.arrive(index);
-        }
-        self.queue.push(arrives_ns, ModelEvent::Arrive(index).pack());
+        self.route(index, starts_ns);
     }
 
     /// The job's thread hands a command over.
     pub(super) fn issue(&mut self, index: u32) {
-        let at_ns = self.route(index, self.now_ns);
-        self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
+        self.route(index, self.now_ns);
     }
 
-    /// Sends a command that is handed over at a moment to the controller that owns its volume, or to the node that has its data.
-    /// Returns when it is there.
+    /// Sends a command that is handed over at a moment to the controller that owns its volume, or to the node that has its data,
+    /// unless it must wait for its volume and link.
     #[inline(always)]
-    fn route(&mut self, index: u32, at_ns: u64) -> u64 {
+    fn route(&mut self, index: u32, at_ns: u64) {
         let command = self.commands.get_mut(index);
-        let state = &self.sets[usize::from(command.set)];
-        let home = if state.is_cluster { state.primary(command) } else { state.home };
-        let owner = u32::from(home) * self.controllers_per_node + u32::from(command.preferred);
+        let owner = u32::from(command.owner);
         let failover = &self.failover;
         let link = if self.fabric.has_one_link() {
             0
         } else {
             let destination = if self.is_active_active {
-                Destination::Node(home)
+                Destination::Node((owner / self.controllers_per_node) as u16)
             } else {
                 Destination::Controller(failover.reached(owner, at_ns) as u16)
             };
@@ -90,11 +87,32 @@ impl Model {
                 !failover.is_any_away() || failover.is_known_up(controller, at_ns)
             })
         };
-        let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
-        command.owner = owner as u16;
         command.controller = self.fabric.controller_of(link);
         command.link = link;
-        self.fabric.send_to_array(at_ns, link, bytes)
+        if let Some(queues) = &mut self.fabric.queues
+            && !queues.may_send(index, command)
+        {
+            return;
+        }
+        self.send(index, at_ns);
+    }
+
+    /// Sends a command over its link at a moment.
+    #[inline(always)]
+    fn send(&mut self, index: u32, at_ns: u64) {
+        let command = self.commands.get(index);
+        let bytes = (command.direction == Direction::Write).then_some(u64::from(command.length_bytes));
+        let arrives_ns = self.fabric.send_to_array(at_ns, command.link, bytes);
+        self.step(arrives_ns, index, CommandStep::Arrive);
+    }
+
+    /// A command makes room for another on its path.
+    #[inline]
+    fn leave_path(&mut self, index: u32) {
+        let Some(queues) = &mut self.fabric.queues else { return };
+        if let Some(next) = queues.leave(self.commands.get(index)) {
+            self.send(next, self.now_ns);
+        }
     }
 
     /// A command is at its controller.
@@ -104,13 +122,20 @@ impl Model {
         if self.failover.is_any_away() && self.goes_another_way(index, controller) {
             return;
         }
-        let Command { direction, length_bytes, .. } = *self.commands.get(index);
+        let Command { direction, length_bytes, set, kind, .. } = *self.commands.get(index);
         let bytes = if direction == Direction::Trim { 0 } else { u64::from(length_bytes) };
-        let at_ns = self.controllers[usize::from(controller)].take_in(self.now_ns, direction, bytes);
-        if at_ns == self.now_ns {
-            return self.start(index);
+        let has_parity = self.sets[usize::from(set)].has_parity;
+        // I/Os of the services are part of a command that has entered.
+        if kind == TaskKind::Host {
+            self.crowding.enter();
         }
-        self.queue.push(at_ns, ModelEvent::Start(index).pack());
+        let at_ns = self.controllers[usize::from(controller)].take_in(
+            self.now_ns,
+            (direction, bytes),
+            has_parity,
+            self.crowding,
+        );
+        self.step(at_ns, index, CommandStep::Start);
     }
 
     /// Whether a command has come to a controller that is away: its host sends it another way once it has noticed.
@@ -122,6 +147,8 @@ impl Model {
         }
         let again_ns = self.failover.again_at_ns(u32::from(controller), self.now_ns);
         if let Some(again_ns) = again_ns {
+            // It waits for its new path as any other, and makes room on the old one.
+            self.leave_path(index);
             self.queue.push(again_ns, ModelEvent::Issue(index).pack());
         }
         again_ns.is_some()
@@ -140,6 +167,7 @@ impl Model {
     pub(super) fn start(&mut self, index: u32) {
         let Command { controller, direction, .. } = *self.commands.get(index);
         if self.failover.is_any_away() && self.goes_another_way(index, controller) {
+            self.crowding.leave();
             return;
         }
         if self.is_plain && direction != Direction::Trim {
@@ -169,6 +197,10 @@ impl Model {
             Direction::Read => self.start_read(index, &command),
             Direction::Write => match &mut self.controllers[owner].write_cache {
                 Some(cache) if !(self.mirrors && self.failover.is_any_away()) => {
+                    if command.kind == TaskKind::Host {
+                        self.crowding.leave();
+                        self.commands.get_mut(index).marks.set(Marks::CACHED);
+                    }
                     if cache.take_in(index, address, length) {
                         self.cached(index);
                     }
@@ -323,13 +355,15 @@ impl Model {
 
     #[inline]
     pub(super) fn has_written(&mut self, index: u32) {
+        self.end_change(index);
         let Command { kind, is_answered_early, owner, set, .. } = *self.commands.get(index);
         match kind {
             TaskKind::Host | TaskKind::Data if is_answered_early => {
                 self.leave_window(index);
                 self.end(index);
             }
-            TaskKind::Host | TaskKind::Data | TaskKind::Internal => self.answer(index),
+            TaskKind::Host => self.answer_at(self.now_ns + self.log_ns(set), index),
+            TaskKind::Data | TaskKind::Internal => self.answer(index),
             TaskKind::Verify => drop(self.commands.take(index)),
             TaskKind::ReadAhead => self.has_read_ahead(index),
             TaskKind::Destage => self.has_destaged(index, owner),
@@ -340,8 +374,15 @@ impl Model {
         }
     }
 
+    /// What the log of a change of parity takes longer until an answer.
+    #[inline]
+    pub(super) fn log_ns(&self, set: u16) -> u64 {
+        if self.parity_log_ns > 0 && self.sets[usize::from(set)].has_parity { self.parity_log_ns } else { 0 }
+    }
+
     /// Too much is lost for a command: a host's ends in an error, what a cache holds for it has nowhere to go.
     pub(super) fn lose(&mut self, index: u32) {
+        self.end_change(index);
         let command = self.commands.get(index);
         if command.kind.is_io() && !command.is_answered_early {
             self.commands.get_mut(index).is_lost = true;
@@ -385,6 +426,10 @@ impl Model {
     /// The host has its answer: its file system hands it on, where there is one.
     #[inline]
     pub(super) fn answered(&mut self, index: u32) -> Option<Completion> {
+        if !self.commands.get(index).marks.has(Marks::CACHED) {
+            self.crowding.leave();
+        }
+        self.leave_path(index);
         let Some(completions) = &mut self.fabric.completions else { return self.completed(index) };
         let command = self.commands.get(index);
         let at_ns = completions.complete(self.now_ns, command.host, u64::from(command.length_bytes));

@@ -1,12 +1,14 @@
 //! Phases of a command at the drives: reads, parity, writes.
 
-use layout::{DriveIo, Healthy};
+use layout::{DriveIo, Healthy, ParityInitialisation, Role};
 use load::Direction;
 
-use super::Model;
-use super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::command::{Command, Marks, ModelEvent, Phase, TaskKind};
 use super::drives::{DriveAnswer, DriveCommand, GroupDrives};
 use super::fabric::DrivePath;
+use super::lookahead::CommandStep;
+use super::parity_changes::ParityChanges;
+use super::{Model, Work};
 use crate::availability::Migrates;
 use crate::drive::disk::DiskCommand;
 
@@ -46,21 +48,86 @@ impl Model {
         }
     }
 
-    /// A write, or a stripe of a rebuild, begins: what parity needs is read first.
+    /// A write, or a stripe of a rebuild, begins: where it changes parity, once it has a place among the changes.
     #[inline]
     pub(super) fn begin_write(&mut self, index: u32) {
+        if self.limits_parity_changes && !self.may_change_parity(index) {
+            return;
+        }
+        self.begin_update(index);
+    }
+
+    /// Whether a write has its place among the changes of parity of its controller; otherwise it waits for one.
+    fn may_change_parity(&mut self, index: u32) -> bool {
+        let command = self.commands.get_mut(index);
+        let has_parity = self.maintains_parity && self.sets[usize::from(command.set)].has_parity;
+        if !has_parity || command.kind == TaskKind::Rebuild {
+            return true;
+        }
+        let Some(changes) = &mut self.controllers[usize::from(command.controller)].parity_changes else {
+            return true;
+        };
+        command.marks.set(Marks::CHANGES_PARITY);
+        changes.admit(index)
+    }
+
+    /// A change of parity is in the drives: another may begin.
+    #[inline]
+    pub(super) fn end_change(&mut self, index: u32) {
+        let command = self.commands.get_mut(index);
+        if !command.marks.take(Marks::CHANGES_PARITY) {
+            return;
+        }
+        let changes = &mut self.controllers[usize::from(command.controller)].parity_changes;
+        if let Some(next) = changes.as_mut().and_then(ParityChanges::leave) {
+            self.begin_update(next);
+        }
+    }
+
+    /// What parity needs is read first.
+    #[inline]
+    fn begin_update(&mut self, index: u32) {
+        if self.lacks_parity {
+            self.claim_parity(index);
+        }
         if !self.has_direct_drives {
             return self.begin_planned_write(index);
         }
         if let Some(done_ns) = self.modify_directly(index, Direction::Read) {
-            self.commands.get_mut(index).phase = Phase::ReadOld;
-            return self.queue.push(done_ns, ModelEvent::PhaseDone(index).pack());
+            let command = self.commands.get_mut(index);
+            command.phase = Phase::ReadOld;
+            command.marks.set(Marks::IN_PLACE);
+            return self.step(done_ns, index, CommandStep::PhaseDone(Phase::ReadOld));
+        }
+        if let Some(done_ns) = self.write_directly(index) {
+            self.commands.get_mut(index).phase = Phase::Write;
+            return self.phase_ends(index, done_ns);
         }
         if let Some(done_ns) = self.gather_directly(index) {
             self.commands.get_mut(index).phase = Phase::Write;
             return self.phase_ends(index, done_ns);
         }
         self.begin_planned_write(index);
+    }
+
+    /// Notes whether a write is the first to one of its stripes, and that they have parity from now on.
+    #[cold]
+    fn claim_parity(&mut self, index: u32) {
+        let command = *self.commands.get(index);
+        if command.kind == TaskKind::Rebuild {
+            return;
+        }
+        let whole = (command.offset_bytes, u64::from(command.length_bytes));
+        let extents = match command.kind {
+            TaskKind::Destage => self.work_of(index).extents.clone(),
+            _ => vec![whole],
+        };
+        let state = &mut self.sets[usize::from(command.set)];
+        let is_first =
+            extents.into_iter().fold(false, |any, (offset, length)| state.claim_parity(offset, length) | any);
+        if is_first {
+            self.commands.get_mut(index).marks.set(Marks::FIRST);
+        }
     }
 
     fn begin_planned_write(&mut self, index: u32) {
@@ -105,12 +172,18 @@ impl Model {
         let command = *self.commands.get(index);
         let record = self.commands.get_mut(index);
         (record.left, record.wait_ns, record.ready_ns) = (0, 0, self.now_ns);
-        let mut moved_bytes = 0;
+        let (mut moved_bytes, mut made_bytes) = (0, 0);
+        let is_first = command.marks.has(Marks::FIRST);
         let is_computed = command.phase == Phase::ReadOld && self.computes_parity;
         let mut run = |model: &mut Model| {
             if is_computed {
                 let bytes = |ios: &[DriveIo]| ios.iter().map(|io| u64::from(io.length_bytes)).sum::<u64>();
                 moved_bytes += bytes(model.plan.reads()) + bytes(model.plan.writes());
+                // All that a rebuild writes is made.
+                let is_made =
+                    |io: &&DriveIo| command.kind == TaskKind::Rebuild || matches!(io.role, Role::P | Role::Q);
+                let made = model.plan.writes().iter().filter(is_made);
+                made_bytes += made.map(|io| u64::from(io.length_bytes)).sum::<u64>();
             }
             model.carry_out(index, direction);
         };
@@ -124,7 +197,8 @@ impl Model {
             }
             TaskKind::Host | TaskKind::Data | TaskKind::Internal => {
                 let length_bytes = u64::from(command.length_bytes);
-                if !self.plan_write(command.set, command.offset_bytes, length_bytes, command.is_sequential) {
+                let range = (command.offset_bytes, length_bytes);
+                if !self.plan_write(command.set, range, command.is_sequential, is_first) {
                     return false;
                 }
                 run(self);
@@ -133,7 +207,7 @@ impl Model {
                 let extents = std::mem::take(&mut self.work_of(index).extents);
                 let mut is_lost = true;
                 for &(offset_bytes, length_bytes) in &extents {
-                    if self.plan_write(command.set, offset_bytes, length_bytes, false) {
+                    if self.plan_write(command.set, (offset_bytes, length_bytes), false, is_first) {
                         is_lost = false;
                         run(self);
                     }
@@ -145,13 +219,20 @@ impl Model {
             }
         }
         if is_computed {
-            self.work_of(index).moved_bytes = moved_bytes;
+            let work = self.work_of(index);
+            (work.moved_bytes, work.made_bytes) = (moved_bytes, made_bytes);
         }
         true
     }
 
     /// Plans a write; false where too much is lost.
-    fn plan_write(&mut self, set: u16, offset_bytes: u64, length_bytes: u64, is_sequential: bool) -> bool {
+    pub(super) fn plan_write(
+        &mut self,
+        set: u16,
+        (offset_bytes, length_bytes): (u64, u64),
+        is_sequential: bool,
+        is_first: bool,
+    ) -> bool {
         let state = &self.sets[usize::from(set)];
         if state.has_parity && (is_sequential || !self.maintains_parity) {
             let (layout, loss) = (&state.set.layout, &state.recovery.loss);
@@ -160,6 +241,10 @@ impl Model {
             return true;
         }
         if state.recovery.loss.failed().is_empty() {
+            if is_first {
+                let way = ParityInitialisation::ReadAndCompute;
+                return state.set.layout.first_write(offset_bytes, length_bytes, way, &mut self.plan).is_ok();
+            }
             state.set.layout.write(offset_bytes, length_bytes, &Healthy, &mut self.plan).is_ok()
         } else {
             state.set.layout.write(offset_bytes, length_bytes, &state.recovery.loss, &mut self.plan).is_ok()
@@ -250,17 +335,18 @@ impl Model {
         {
             let is_last = match command.phase {
                 Phase::Read => times.is_of_reads,
-                Phase::Write => true,
+                Phase::Write => !command.marks.has(Marks::CHANGES_PARITY),
                 Phase::ReadOld | Phase::Compute => false,
             };
             if is_last {
                 if command.phase == Phase::Read {
                     self.fabric.note_returned(command.link, u64::from(command.length_bytes));
                 }
-                return self.queue.push(ready_ns + times.ns, ModelEvent::Answer(index).pack());
+                let log_ns = if command.phase == Phase::Write { self.log_ns(command.set) } else { 0 };
+                return self.queue.push(ready_ns + times.ns + log_ns, ModelEvent::Answer(index).pack());
             }
         }
-        self.queue.push(ready_ns, ModelEvent::PhaseDone(index).pack());
+        self.step(ready_ns, index, CommandStep::PhaseDone(command.phase));
     }
 
     /// A hard disk has carried out an I/O of a command.
@@ -280,11 +366,21 @@ impl Model {
     /// A phase of a command is over.
     #[inline]
     pub(super) fn phase_done(&mut self, index: u32) {
-        let Command { kind, phase, .. } = *self.commands.get(index);
+        let Command { kind, phase, set, marks, length_bytes, .. } = *self.commands.get(index);
         match phase {
-            Phase::Read if kind.is_io() && !self.computes_parity => return self.has_read(index),
+            Phase::Read
+                if kind.is_io() && !(self.computes_parity && self.sets[usize::from(set)].is_degraded()) =>
+            {
+                return self.has_read(index);
+            }
             Phase::Write => return self.has_written(index),
-            Phase::ReadOld if self.has_direct_drives => {
+            Phase::ReadOld if marks.has(Marks::IN_PLACE) && self.computes_parity => {
+                self.commands.get_mut(index).phase = Phase::Compute;
+                // Data and parity are read and written.
+                let bytes = u64::from(length_bytes);
+                return self.compute(index, (4 * bytes, bytes));
+            }
+            Phase::ReadOld | Phase::Compute if marks.has(Marks::IN_PLACE) => {
                 if let Some(done_ns) = self.modify_directly(index, Direction::Write) {
                     self.commands.get_mut(index).phase = Phase::Write;
                     return self.phase_ends(index, done_ns);
@@ -303,12 +399,14 @@ impl Model {
         let state = &self.sets[usize::from(command.set)];
         match command.phase {
             Phase::Read if self.computes_parity => {
-                let is_degraded = state.has_parity && !state.recovery.loss.failed().is_empty();
-                if is_degraded && self.plan_read(index) {
+                // Each lost byte is made of one of every other member that holds data.
+                let others = u64::from(state.set.layout.data_members()).saturating_sub(1).max(1);
+                if state.is_degraded() && self.plan_read(index) {
                     let read_bytes: u64 = self.plan.reads().iter().map(|io| u64::from(io.length_bytes)).sum();
-                    if read_bytes > u64::from(command.length_bytes) {
+                    let wanted_bytes = u64::from(command.length_bytes);
+                    if read_bytes > wanted_bytes {
                         self.commands.get_mut(index).phase = Phase::Compute;
-                        return self.compute(index, read_bytes);
+                        return self.compute(index, (read_bytes, (read_bytes - wanted_bytes) / others));
                     }
                 }
                 self.has_read(index);
@@ -316,8 +414,8 @@ impl Model {
             Phase::Read => self.has_read(index),
             Phase::ReadOld if state.has_parity && self.computes_parity => {
                 self.commands.get_mut(index).phase = Phase::Compute;
-                let moved_bytes = self.work_of(index).moved_bytes;
-                self.compute(index, moved_bytes);
+                let Work { moved_bytes, made_bytes, .. } = *self.work_of(index);
+                self.compute(index, (moved_bytes, made_bytes));
             }
             Phase::Compute if command.direction == Direction::Read => self.has_read(index),
             Phase::ReadOld | Phase::Compute => {
@@ -332,12 +430,10 @@ impl Model {
         }
     }
 
-    pub(super) fn compute(&mut self, index: u32, bytes: u64) {
+    /// The parity engine has so many bytes to move for a command, and so many to make.
+    pub(super) fn compute(&mut self, index: u32, bytes: (u64, u64)) {
         let controller = usize::from(self.commands.get(index).controller);
-        let at_ns = self.controllers[controller].compute(self.now_ns, bytes);
-        if at_ns == self.now_ns {
-            return self.phase_done(index);
-        }
-        self.queue.push(at_ns, ModelEvent::PhaseDone(index).pack());
+        let at_ns = self.controllers[controller].compute(self.now_ns, bytes, self.crowding);
+        self.step(at_ns, index, CommandStep::PhaseDone(Phase::Compute));
     }
 }

@@ -40,13 +40,15 @@ impl Refill for SetView<'_> {
     }
 
     fn fit_spare(&mut self, place: DriveIndex, _number: u32) {
-        let drive = self.model.sets[self.set].drive_in(place);
-        self.model.replace_drive(drive);
+        self.replace(place, false);
     }
 
     fn fit_new(&mut self, place: DriveIndex, _number: u32) {
-        let drive = self.model.sets[self.set].drive_in(place);
-        self.model.replace_drive(drive);
+        self.replace(place, false);
+    }
+
+    fn fit_filled(&mut self, place: DriveIndex, _number: u32) {
+        self.replace(place, true);
     }
 }
 
@@ -61,6 +63,15 @@ impl Migrates for SetView<'_> {
             plan: &mut self.model.plan,
             notes: &mut self.model.notes,
         }
+    }
+}
+
+impl SetView<'_> {
+    /// The drive that is fitted in a place is another.
+    fn replace(&mut self, place: DriveIndex, is_filled: bool) {
+        let drive = self.model.sets[self.set].drive_in(place);
+        let (group, index) = self.model.groups.place(drive);
+        self.model.groups.drives[group].replace(index, u32::from(place), is_filled);
     }
 }
 
@@ -92,10 +103,5 @@ impl Model {
                 self.set_view(set).drive_is_replaced(place);
             }
         }
-    }
-
-    fn replace_drive(&mut self, drive: u32) {
-        let (group, index) = self.groups.place(drive);
-        self.groups.drives[group].replace(index);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct SetState {
     pub is_cluster: bool,
     /// Mirrors are picked at random: any of them is as near as another.
     pub picks_mirrors: bool,
+    /// One bit for each stripe whose parity was never made; empty where all were.
+    pub without_parity: Vec<u64>,
     /// Where volumes end in it, in order.
     pub volume_ends: Vec<u64>,
     /// Node of its first member.
@@ -50,6 +52,7 @@ impl SetState {
             is_cluster: set.pool.is_some(),
             picks_mirrors: set.pool.is_none()
                 && matches!(set.layout.redundancy(), layout::Redundancy::Copies(2..)),
+            without_parity: Vec::new(),
             volume_ends: Vec::new(),
             has_direct_drives: false,
             home: set.slots.first().map_or(0, |slot| slot.node as u16),
@@ -64,6 +67,28 @@ impl SetState {
         let is_last = command.direction == Direction::Read && !self.has_parity;
         let member = if is_last { layout.members() - 1 } else { 0 };
         self.node_of(layout.place(stripe, member).drive)
+    }
+
+    /// Whether a drive of a set with parity is lost.
+    #[inline]
+    pub fn is_degraded(&self) -> bool {
+        self.has_parity && !self.recovery.loss.failed().is_empty()
+    }
+
+    /// Notes that the stripes of a write have parity from now on; whether one of them had none.
+    pub fn claim_parity(&mut self, offset_bytes: u64, length_bytes: u64) -> bool {
+        if self.without_parity.is_empty() || length_bytes == 0 {
+            return false;
+        }
+        let (first, _) = self.set.layout.stripe_of(offset_bytes);
+        let (last, _) = self.set.layout.stripe_of(offset_bytes + length_bytes - 1);
+        let mut had_none = false;
+        for stripe in first..=last {
+            let (word, bit) = ((stripe / 64) as usize, 1 << (stripe % 64));
+            had_none |= self.without_parity[word] & bit != 0;
+            self.without_parity[word] &= !bit;
+        }
+        had_none
     }
 
     /// Whether nothing is lost and only drives that answer at once take time.

@@ -4,15 +4,17 @@ use array::LayoutKind;
 use serde_json::{Map, Value};
 
 use super::arrange::Arrangement;
+use super::room::{Room, SHRINK_LIMIT};
 use crate::TwinError;
 use crate::settings::{Setting, all_of, bad, read, switches, unknown};
 
 /// Settings that are no switches.
-const OWN: [Setting; 8] = [
+const OWN: [Setting; 10] = [
     Setting {
         name: "condition",
         takes: CONDITIONS,
-        says: "state of solid-state drives; fresh: erased, and of thin volumes nothing allocated; filled: written once, in order; steady: as after hours of random writes",
+        says: "state of solid-state drives; fresh: erased, and of thin volumes nothing allocated; written: once, in order; filled: as their `history`: in order, or \
+               rewritten and rested; steady: as after hours of random writes",
     },
     Setting {
         name: "volume",
@@ -24,6 +26,16 @@ const OWN: [Setting; 8] = [
     Setting { name: "disks", takes: DRIVES, says: "drives of the set" },
     Setting { name: "segment", takes: BYTES, says: "bytes on one drive before the next drive follows" },
     Setting { name: "volume_size", takes: BYTES, says: "bytes of each volume" },
+    Setting {
+        name: "coverage",
+        takes: COVERAGE,
+        says: "share of the capacity that volumes without a size cover, in percent",
+    },
+    Setting {
+        name: "shrink",
+        takes: SHRINK,
+        says: "solid-state drives, their erased reserve and the caches have so many times less room, so that what fills does so sooner",
+    },
     Setting { name: "filesystem", takes: "raw, or a file system of the hosts", says: "what I/Os go through" },
 ];
 
@@ -32,25 +44,31 @@ const LAYOUTS: &str = "ddp, raid6 or raid10";
 const DRIVES: &str = "a number of drives";
 const BYTES: &str = "a size in bytes";
 
+const COVERAGE: &str = "1 to 100";
+const SHRINK: &str = "1 to 400";
 const CONDITIONS: &str = "fresh, filled, written or steady";
 
 switches! {
     /// Mechanisms, which are on unless switched off.
     Switches {
-        host => "off: hosts' processors take no time",
+        host => "off: hosts' processors and adapters take no time, and their queues have room",
         links => "off: links between hosts and controllers, and to the drives, carry any load in no time",
         balancing => "off: a host sends all commands over its first link that is open",
         network => "off: the network between nodes carries any load in no time",
         processors => "off: controllers' processors, memory, parity and write buffers take no time, and the hosts of hard disks",
         window => "off: any number of commands may be under way in the drives",
         memory => "off: data passes through controllers' memory in no time",
+        crowding => "off: controllers work as fast on one command of many as on one alone",
         parity => "off: writes leave parity alone",
+        parity_engine => "off: parity is made in no time",
+        parity_updates => "off: any number of changes of parity may be under way",
         write_cache => "off: a write is answered only when the drives have it",
         read_cache => "off: nothing of what was read is kept",
         read_ahead => "off: controllers do not read ahead",
         mirroring => "off: cached writes are not copied to another controller",
         backend => "off: links to the drives carry any load in no time",
         gc => "off: garbage collection of solid-state drives takes no time",
+        reserve => "off: solid-state drives keep no erased flash for bursts",
         interference => "off: writes inside a flash module do not hold up its reads",
         prefetch => "off: sequential reads cost a flash module what random reads cost",
         bandwidth => "off: flash modules carry bytes in no time, a command costs the same at every size",
@@ -70,7 +88,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 37] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 43] = all_of(&OWN, Switches::SETTINGS);
 
 /// What can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -88,12 +106,21 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "network" => array.network.is_some(),
         "memory" => limits(&array.controllers.copy),
         "parity" => {
-            let of_group = |group: &array::Group| {
-                use array::LayoutKind::{Pool, Raid5, Raid6};
-                matches!(group.layout(), Raid5 | Raid6 | Pool)
-            };
-            array.groups.iter().any(of_group) || array.pools.iter().any(|pool| pool.erasure.is_some())
+            array.groups.iter().any(may_have_parity) || array.pools.iter().any(|pool| pool.erasure.is_some())
         }
+        "parity_engine" => {
+            let controllers = &array.controllers;
+            array.groups.iter().any(may_have_parity)
+                && (limits(&controllers.parity) || limits(&controllers.new_parity))
+        }
+        "parity_updates" => array.controllers.parity_updates.count() < array::OPEN_QUEUE,
+        "crowding" => array.controllers.crowding.get() > 0,
+        "coverage" => Room::has_shares(array),
+        "shrink" => Room::can_shrink(array),
+        "reserve" => array.groups.iter().any(|group| match &group.drives {
+            array::Drives::SolidState(drive) => drive.reserve.get() > 0,
+            array::Drives::HardDisk(_) | array::Drives::FlashModule(_) => false,
+        }),
         "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on(),
         "read_cache" => cache.read.get() > 0,
         "read_ahead" => cache.read_ahead.get() > 0,
@@ -123,10 +150,18 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
     }
 }
 
+/// Whether parity lies on a group, or would in a layout that cases set.
+fn may_have_parity(group: &array::Group) -> bool {
+    let has_parity =
+        |layout: &LayoutKind| matches!(layout, LayoutKind::Raid5 | LayoutKind::Raid6 | LayoutKind::Pool);
+    has_parity(&group.layout()) || group.layouts().iter().any(has_parity)
+}
+
 /// Initial state of solid-state drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     Fresh,
+    Written,
     Filled,
     Steady,
 }
@@ -138,6 +173,7 @@ pub(crate) struct Settings {
     /// Entry of the description's volumes.
     pub volume: usize,
     pub arrangement: Arrangement,
+    pub room: Room,
     /// I/Os go through the hosts' file system.
     pub uses_file_system: bool,
     pub on: Switches,
@@ -150,6 +186,7 @@ impl Settings {
             condition: Condition::Filled,
             volume: 0,
             arrangement: Arrangement::default(),
+            room: Room::DESCRIBED,
             uses_file_system: false,
             on: Switches { write_cache: array.cache.mode.get() == 0, ..Switches::ON },
         };
@@ -158,7 +195,8 @@ impl Settings {
                 "condition" => {
                     settings.condition = match value.as_str() {
                         Some("fresh") => Condition::Fresh,
-                        Some("filled" | "written") => Condition::Filled,
+                        Some("written") => Condition::Written,
+                        Some("filled") => Condition::Filled,
                         Some("steady") => Condition::Steady,
                         _ => return Err(bad(name, value, CONDITIONS)),
                     };
@@ -173,6 +211,18 @@ impl Settings {
                 }
                 "segment" => settings.arrangement.segment_bytes = Some(whole(name, value, BYTES)?),
                 "volume_size" => settings.arrangement.volume_bytes = Some(whole(name, value, BYTES)?),
+                "coverage" => {
+                    settings.room.coverage_percent = match whole(name, value, COVERAGE)? {
+                        percent @ 1..=100 => percent as u8,
+                        _ => return Err(bad(name, value, COVERAGE)),
+                    };
+                }
+                "shrink" => {
+                    settings.room.shrink = match u32::try_from(whole(name, value, SHRINK)?) {
+                        Ok(times @ 1..=SHRINK_LIMIT) => times,
+                        _ => return Err(bad(name, value, SHRINK)),
+                    };
+                }
                 "filesystem" => settings.uses_file_system = uses_file_system(value, array)?,
                 _ => return Ok(false),
             }
@@ -182,6 +232,14 @@ impl Settings {
         let arranged: Vec<&str> = settings.arrangement.names().collect();
         if !arranged.is_empty() && !Arrangement::is_of(array) {
             return Err(unknown(&arranged.join(", "), &settings_of(array)));
+        }
+        for (name, is_set, is_possible) in [
+            ("coverage", settings.room.coverage_percent != 100, Room::has_shares(array)),
+            ("shrink", settings.room.shrink != 1, Room::can_shrink(array)),
+        ] {
+            if is_set && !is_possible {
+                return Err(unknown(name, &settings_of(array)));
+            }
         }
         // What is described apart of the links and of the controllers is switched off with them.
         let on = &mut settings.on;

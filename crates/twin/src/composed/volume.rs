@@ -103,4 +103,6 @@ pub(crate) struct Entry {
     /// First byte of each volume, with its number, in order.
     pub volumes: Vec<(u64, u32)>,
     pub bytes: u64,
+    /// Stripe of the hosts over the volumes, of which each is a drive; `None` where they follow each other whole.
+    pub stripe: Option<layout::Layout>,
 }

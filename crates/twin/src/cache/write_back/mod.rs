@@ -35,6 +35,8 @@ pub(crate) struct WriteCache {
     /// Buffer of the extents of a stripe that is destaged in skipped time.
     skipped_extents: Vec<(u64, u64)>,
     window: Window,
+    /// Stripes under way when a level of a fast-forward began, and when that was.
+    at_level: (u32, u64),
 }
 
 /// A window of a fast-forward.
@@ -87,6 +89,7 @@ impl WriteCache {
             owed_blocks: 0,
             skipped_extents: Vec::new(),
             window: Window::default(),
+            at_level: (0, 0),
         }
     }
 
@@ -237,6 +240,28 @@ impl WriteCache {
         self.waiting.pop_front();
         self.insert(offset, length);
         Some(tag)
+    }
+
+    /// A level of a fast-forward begins.
+    pub fn begin_level(&mut self, now_ns: u64) {
+        self.at_level = (self.stripes_under_way, now_ns);
+    }
+
+    /// For a cache that is emptied at once: all stripes that may be under way are, or so few that they are not used up within
+    /// `left_ns` at the pace since the level began. Where a drive falls behind, the stripes that wait for it become more and more
+    /// until no place is left for the other drives: from then on all of them are destaged to more slowly.
+    pub fn keeps_destages(&self, now_ns: u64, left_ns: u64) -> bool {
+        let ((before, at_ns), limit) = (self.at_level, self.stripes_limit);
+        if self.destage_from_blocks > 0 {
+            return true;
+        }
+        if before == limit {
+            return self.stripes_under_way == limit;
+        }
+        let observed_ns = now_ns.saturating_sub(at_ns).max(1);
+        let grown = u128::from(self.stripes_under_way.saturating_sub(before));
+        let room = u128::from(limit.saturating_sub(self.stripes_under_way));
+        grown * u128::from(left_ns) < room * u128::from(observed_ns)
     }
 
     /// A window of a fast-forward begins.

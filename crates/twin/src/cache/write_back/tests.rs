@@ -144,3 +144,32 @@ proptest! {
         prop_assert!(blocks > 0);
     }
 }
+
+/// Proves that a level ends where the stripes behind a slow drive would use up all that may be under way within the time left, and
+/// goes on where they are too few, do not grow, or are all under way for the whole level; and that a cache which is emptied from a
+/// fill on says nothing of it.
+#[test]
+fn a_level_ends_before_places_for_stripes_are_used_up() {
+    const SECOND_NS: u64 = 1_000_000_000;
+    const LIMIT: u32 = 512;
+    let stripe_of = |byte: u64| (byte / 65_536 * 65_536, (byte / 65_536 + 1) * 65_536);
+    let stays = |from_percent: f64, first: u32, later: u32, left_s: u64| {
+        let mut cache = WriteCache::new(1 << 30, 4096, from_percent, DestageOrder::Age, LIMIT);
+        let destage = |cache: &mut WriteCache, stripes: std::ops::Range<u32>| {
+            for stripe in stripes {
+                assert!(cache.take_in(stripe, u64::from(stripe) * 65_536, 4096));
+                if from_percent == 0.0 {
+                    assert!(cache.take_stripe(stripe_of, &mut Vec::new()).is_some());
+                }
+            }
+        };
+        destage(&mut cache, 0..first);
+        cache.begin_level(0);
+        destage(&mut cache, first..later);
+        cache.keeps_destages(SECOND_NS, left_s * SECOND_NS)
+    };
+    // Ten more a second: 50 s until the last of 512 is under way.
+    assert!(stays(0.0, 2, 12, 49) && !stays(0.0, 2, 12, 51));
+    assert!(stays(0.0, 100, 100, 1_000_000) && stays(0.0, LIMIT, LIMIT, 1_000_000));
+    assert!(!stays(0.0, LIMIT - 1, LIMIT, 1) && stays(50.0, LIMIT - 1, LIMIT, 1));
+}

@@ -1,0 +1,58 @@
+//! Writes of skipped time on solid-state drives.
+
+use super::Model;
+use super::drives::GroupDrives;
+
+impl Model {
+    /// A range is written in order, in time that is not simulated: its stripes have parity from then on, and data and parity are
+    /// written once.
+    pub(super) fn write_skipped(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.has_skipped_ranges = true;
+        let entry = self.entry_of(0);
+        let mut parts = Vec::new();
+        match &entry.stripe {
+            Some(stripe) => {
+                let unit_bytes = u64::from(stripe.segment_bytes());
+                let (mut at_bytes, end_bytes) = (offset_bytes, offset_bytes + length_bytes);
+                while at_bytes < end_bytes {
+                    let piece_bytes = (unit_bytes - at_bytes % unit_bytes).min(end_bytes - at_bytes);
+                    if let Some(place) = stripe.place_of(at_bytes, piece_bytes) {
+                        let volume = entry.volumes[usize::from(place.drive)].1;
+                        parts.push((volume, place.offset_bytes, piece_bytes));
+                    }
+                    at_bytes += piece_bytes;
+                }
+            }
+            None => {
+                let end_bytes = offset_bytes + length_bytes;
+                for &(start, volume) in &entry.volumes {
+                    let bytes = self.volumes[volume as usize].bytes;
+                    let (first, end) = (offset_bytes.max(start), end_bytes.min(start + bytes));
+                    if first < end {
+                        parts.push((volume, first - start, end - first));
+                    }
+                }
+            }
+        }
+        for (volume, offset_bytes, length_bytes) in parts {
+            let volume = &self.volumes[volume as usize];
+            let (set, offset_bytes) = (volume.set, volume.offset_bytes + offset_bytes);
+            self.write_skipped_to_set(set, offset_bytes, length_bytes);
+        }
+    }
+
+    fn write_skipped_to_set(&mut self, set: u16, offset_bytes: u64, length_bytes: u64) {
+        self.sets[usize::from(set)].claim_parity(offset_bytes, length_bytes);
+        if !self.plan_write(set, (offset_bytes, length_bytes), false, false) {
+            return;
+        }
+        let state = &self.sets[usize::from(set)];
+        let first = self.groups.first(state.set.group);
+        let GroupDrives::SolidStates(drives) = &mut self.groups.drives[state.set.group] else { return };
+        for io in self.plan.writes() {
+            let offset_bytes = state.set.base_bytes + io.offset_bytes;
+            let drive = state.drive_in(io.drive) - first;
+            drives.apply_skipped_sequential(drive, offset_bytes, u64::from(io.length_bytes));
+        }
+    }
+}

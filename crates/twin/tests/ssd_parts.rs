@@ -1,0 +1,144 @@
+//! The Dorado as an array of parts against the kind that it is described by: what parts of solid-state drives must do.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::{array, settings};
+use load::{LoadShape, LoadSpec, Pattern, Sample};
+use serde_json::Value;
+use twin::{ArrayDescription, Twin};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The Dorado of its kind, and of parts.
+fn both() -> [ArrayDescription; 2] {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/dorado-of-parts.yaml");
+    [array("dorado-2100-g2"), plan::load_array(path).unwrap().description]
+}
+
+fn spec(bs_bytes: u32, rwmixread: u8, numjobs: u32, iodepth: u32) -> LoadSpec {
+    LoadSpec {
+        pattern: Pattern::Randrw,
+        rwmixread,
+        bs_bytes,
+        numjobs,
+        iodepth,
+        offset_bytes: 0,
+        size_bytes: None,
+        rate_iops: None,
+        ramp_ns: SECOND_NS / 2,
+        runtime_ns: 2 * SECOND_NS,
+        interval_ns: SECOND_NS,
+        seed: 1,
+        shape: LoadShape::default(),
+    }
+}
+
+fn samples(description: &ArrayDescription, own: &[(&str, &str)], load: &LoadSpec) -> Vec<Sample> {
+    let own: Vec<(&str, Value)> = own.iter().map(|&(name, value)| (name, value.into())).collect();
+    let mut twin = Twin::build(description, &settings(&own), 1).unwrap();
+    let mut all = Vec::new();
+    twin.run(load, &mut |_, sample| {
+        all.push(sample);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    all
+}
+
+fn iops(samples: &[Sample]) -> f64 {
+    let ios: u64 = samples.iter().map(|sample| sample.read.ios + sample.write.ios).sum();
+    ios as f64 * 1e9 / (samples.last().unwrap().end_ns - samples[0].start_ns) as f64
+}
+
+/// Proves that parts give the rates of the kind within 2 %: what limits each is a mechanism that parts have learned of it (code paths
+/// with parity, crowding, adapters, queues, changes of parity, the parity engine's two rates, collection with relocation), and each
+/// that can be switched off changes what the kind's changes.
+#[test]
+fn parts_do_what_the_kind_does() {
+    let all = both();
+    for (own, bs_bytes, rwmixread, numjobs, iodepth) in [
+        (&[][..], 4096, 100, 16, 64),
+        (&[], 4096, 0, 16, 32),
+        (&[], 65_536, 0, 16, 32),
+        (&[("raid", "0")], 4096, 0, 16, 32),
+        (&[("raid", "0")], 1 << 20, 70, 16, 4),
+        (&[("reserve", "off"), ("condition", "steady")], 65_536, 0, 64, 64),
+        (&[("reserve", "off"), ("condition", "steady"), ("parity_updates", "off")], 65_536, 0, 64, 64),
+        (&[("crowding", "off")], 4096, 100, 64, 64),
+        (&[("parity_engine", "off")], 65_536, 0, 16, 32),
+        (&[("host", "off")], 4096, 100, 1, 64),
+        (&[("gc", "off"), ("condition", "steady")], 4096, 0, 16, 32),
+        (&[("write_cache", "on")], 65_536, 0, 64, 64),
+        (&[("condition", "fresh")], 16_384, 0, 8, 32),
+        (&[("coverage", "70")], 8192, 70, 8, 8),
+    ] {
+        let [kind, parts] = [0, 1].map(|index: usize| {
+            iops(&samples(&all[index], own, &spec(bs_bytes, rwmixread, numjobs, iodepth)))
+        });
+        println!("{own:?} {bs_bytes} B, {rwmixread} %, {numjobs} x {iodepth}: {kind:.0} and {parts:.0}");
+        assert!((parts / kind - 1.0).abs() < 0.02, "{own:?}, {bs_bytes} B: {kind} and {parts}");
+    }
+}
+
+/// Proves that a lone write takes the log of its parity longer, and a lone read not, within 1 %.
+#[test]
+fn lone_ios_take_as_long() {
+    let all = both();
+    for (raid, rwmixread) in [("5", 0), ("0", 0), ("5", 100)] {
+        let [kind, parts] = [0, 1]
+            .map(|index: usize| iops(&samples(&all[index], &[("raid", raid)], &spec(4096, rwmixread, 1, 1))));
+        println!("RAID {raid}, {rwmixread} % reads: {kind:.0} and {parts:.0}");
+        assert!((parts / kind - 1.0).abs() < 0.01, "RAID {raid}, {rwmixread}: {kind} and {parts}");
+    }
+}
+
+/// Proves that the write cliff of parts comes where that of the kind does, within 2 % of the bytes, and to the same level within 3 %;
+/// and that skipped time moves neither by more than an interval and 3 %.
+#[test]
+fn the_cliff_is_where_the_kind_has_it() {
+    let cliff = |description: &ArrayDescription, exact: &str, interval_s: u64| {
+        let interval_ns = interval_s * SECOND_NS;
+        let load =
+            LoadSpec { ramp_ns: 0, runtime_ns: 240 * SECOND_NS, interval_ns, ..spec(65_536, 0, 64, 64) };
+        let all = samples(description, &[("exact", exact)], &load);
+        assert_eq!(all.iter().any(|sample| sample.is_extrapolated), exact == "off");
+        let before = iops(&all[..10]);
+        let falls = |sample: &Sample| iops(std::slice::from_ref(sample)) < 0.8 * before;
+        let first = all.iter().position(falls).expect("a cliff");
+        let bytes: u64 = all[..first].iter().map(|sample| sample.write.bytes).sum();
+        let level = iops(&all[first + (30 / interval_s) as usize..]);
+        (all[first].start_ns, bytes as f64, level)
+    };
+    let [kind, parts] = both();
+    let (_, bytes, level) = cliff(&kind, "on", 1);
+    let (exact_ns, parts_bytes, parts_level) = cliff(&parts, "on", 1);
+    println!("{bytes} and {parts_bytes} bytes, then {level} and {parts_level}");
+    assert!((parts_bytes / bytes - 1.0).abs() < 0.02, "{bytes} and {parts_bytes}");
+    assert!((parts_level / level - 1.0).abs() < 0.03, "{level} and {parts_level}");
+    let (fast_ns, _, fast_level) = cliff(&parts, "off", 5);
+    println!("skipped: {fast_ns} ns for {exact_ns}, then {fast_level}");
+    assert!(fast_ns.abs_diff(exact_ns) <= 5 * SECOND_NS, "{fast_ns} {exact_ns}");
+    assert!((fast_level / parts_level - 1.0).abs() < 0.03, "{fast_level} and {parts_level}");
+}
+
+/// Proves that an array of parts with so many times less room falls so many times sooner, and that what has nothing to fill, or no
+/// volumes that share the room, refuses the settings.
+#[test]
+fn room_can_be_shrunk_and_covered() {
+    let [_, parts] = both();
+    let capacity = |own: &[(&str, Value)]| {
+        use load::Device as _;
+        Twin::build(&parts, &settings(own), 1).unwrap().capacity_bytes() as f64
+    };
+    let whole = capacity(&[]);
+    assert!((capacity(&[("shrink", 100.into())]) / whole - 0.01).abs() < 0.0001);
+    assert!((capacity(&[("coverage", 70.into())]) / whole - 0.7).abs() < 0.0001);
+    for (name, own) in
+        [("e2700", ("coverage", 70)), ("e2700", ("shrink", 10)), ("flashsystem-840", ("shrink", 10))]
+    {
+        let error = Twin::build(&array(name), &settings(&[(own.0, own.1.into())]), 1).unwrap_err();
+        assert!(error.to_string().contains(own.0), "{name}: {error}");
+    }
+}
