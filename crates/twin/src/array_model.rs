@@ -12,7 +12,7 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// Its part of an [`ArrayDescription`].
     type Description;
 
-    /// What can be set on it.
+    /// Settings that it takes.
     const SETTINGS: &'static [Setting];
 
     /// Builds it from a description that has been checked.
@@ -22,7 +22,7 @@ pub(crate) trait ArrayModel: Device + Sized {
         seed: u64,
     ) -> Result<Self, TwinError>;
 
-    /// Whether it can do an event or another action, as plans name it, with what it is told.
+    /// Returns whether it can do an event or another action, as plans name it, with what it is told.
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError>;
 
     /// Lets an action that it can do happen at a moment of its clock.
@@ -48,7 +48,7 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// From now on a drive takes so many thousandths of its time.
     fn slow_drive(&mut self, drive: u32, slowness: Slowness);
 
-    /// How slow the drive that is fitted there is now: another may have taken its place.
+    /// Returns how slow the drive that is fitted there is now: another may have taken its place.
     fn slowness(&self, drive: u32) -> Slowness;
 
     /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
@@ -64,11 +64,11 @@ pub(crate) trait ArrayModel: Device + Sized {
         self.capacity_bytes()
     }
 
-    /// When something happens next by itself, if nothing is submitted; `u64::MAX` for never. Right after
+    /// Returns when something happens next by itself, if nothing is submitted; `u64::MAX` for never. Right after
     /// `next_completion` has returned none.
     fn wakes_at_ns(&self) -> u64;
 
-    /// What has happened since this was last asked.
+    /// Returns what has happened since this was last asked.
     fn take_notes(&mut self) -> Vec<TwinNote>;
 
     /// Cumulative counts of every part.
@@ -100,8 +100,8 @@ pub(crate) trait ArrayModel: Device + Sized {
         0
     }
 
-    /// Whether what a load does after an action depends for minutes on the state in which the action finds the array, queue by
-    /// queue. No time is skipped while such an action lies ahead.
+    /// Returns whether what a load does after an action depends for minutes on the state in which the action finds the
+    /// array, queue by queue. No time is skipped while such an action lies ahead.
     fn is_chaotic_after(&self, _action: &str) -> bool {
         false
     }

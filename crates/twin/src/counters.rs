@@ -5,7 +5,7 @@
 pub struct TwinCounter {
     /// The part, as in `link-3` or `controller-0`.
     pub entity: String,
-    /// What is counted, with its unit last.
+    /// Name, with its unit last.
     pub name: &'static str,
     /// The count.
     pub value: u64,

@@ -31,7 +31,7 @@ pub enum TwinError {
     NoSuchEvent {
         /// The event.
         event: &'static str,
-        /// Which description can do it.
+        /// Description that can do it.
         remedy: &'static str,
     },
     /// An event that no such array knows.
@@ -47,7 +47,7 @@ pub enum TwinError {
     UnknownArgument {
         /// The event.
         event: String,
-        /// What it was told.
+        /// Argument that it was told.
         argument: String,
     },
     /// An event while another is under way.
@@ -61,9 +61,9 @@ pub enum TwinError {
     Late {
         /// The event.
         event: String,
-        /// When it was to begin.
+        /// Moment at which it was to begin.
         at_ns: u64,
-        /// Where the clock stands.
+        /// Moment at which the clock stands.
         now_ns: u64,
     },
     /// A load that cannot be issued on this array.

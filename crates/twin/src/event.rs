@@ -37,8 +37,8 @@ impl Event {
 /// Note for the run's event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwinNote {
-    /// When, on the twin's clock.
+    /// Moment on the twin's clock.
     pub at_ns: u64,
-    /// What.
+    /// Text.
     pub says: String,
 }

@@ -16,7 +16,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether the array is whole and as it was made, with all its spares.
+    /// Returns whether the array is whole and as it was made, with all its spares.
     pub fn is_empty(&self) -> bool {
         let is_whole = |set: &SetFaults| {
             let as_made = set.fitted.iter().enumerate().all(|(place, &number)| number as usize == place);
@@ -32,7 +32,7 @@ impl Faults {
         }
     }
 
-    /// Whether they differ from others in no more than how far a rebuild, a failover or an update has come.
+    /// Returns whether they differ from others in no more than how far a rebuild, a failover or an update has come.
     pub fn are_at_the_step_of(&self, other: &Faults) -> bool {
         self.without_progress() == other.without_progress()
     }

@@ -6,7 +6,7 @@ pub(crate) const NUMBER_BITS: u32 = 28;
 /// Tags are such numbers.
 const _: () = assert!(load::OUTSTANDING_LIMIT < 1 << NUMBER_BITS);
 
-/// What a payload is about, whatever its kind: its number.
+/// Returns what a payload is about, whatever its kind: its number.
 #[inline]
 pub(crate) fn number_in(payload: u32) -> u32 {
     payload & ((1 << NUMBER_BITS) - 1)

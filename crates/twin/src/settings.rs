@@ -17,7 +17,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The values that it takes.
     pub takes: &'static str,
-    /// What it does.
+    /// Effect.
     pub says: &'static str,
 }
 
@@ -38,7 +38,7 @@ macro_rules! switches {
         }
 
         impl $name {
-            /// What can be set of them.
+            /// Settings of the switches.
             pub const SETTINGS: &[$crate::Setting] = &[$($crate::Setting::switch(stringify!($key), $says),)*];
 
             /// All on.

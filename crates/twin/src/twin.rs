@@ -32,7 +32,7 @@ pub struct Twin {
     skipped_ns: u64,
     /// Scheduled events that the model does not know of yet, the next one last, by the load's clock.
     scheduled: Vec<(u64, ScheduledEvent)>,
-    /// When the next of them is due on the model's clock.
+    /// Moment at which the next of them is due on the model's clock.
     next_event_ns: u64,
     /// Counters when the window began, and what skipped time adds to them. Levels (`fill_…`) are not added to.
     at_window: Vec<TwinCounter>,
@@ -114,7 +114,7 @@ impl Twin {
         })
     }
 
-    /// What can be set on a twin of this description; nothing where it gives no kind.
+    /// Returns what can be set on a twin of this description; nothing where it gives no kind.
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
         let own = match description.kind() {
             Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS.to_vec(),
@@ -178,7 +178,7 @@ impl Twin {
         self.find_next_event();
     }
 
-    /// Whether the load, which goes on for `left_ns`, meets an action that makes it chaotic.
+    /// Returns whether the load, which goes on for `left_ns`, meets an action that makes it chaotic.
     fn is_chaos_ahead(&self, left_ns: u64) -> bool {
         let end_ns = self.time_ns().saturating_add(left_ns);
         self.scheduled.iter().rev().take_while(|&&(at_ns, _)| at_ns < end_ns).any(|(_, scheduled)| {
@@ -266,13 +266,13 @@ impl Twin {
         on_model!(&self.model, model => model.capacity_of_job_bytes(job))
     }
 
-    /// When something happens next in the twin by itself, for whoever drives it on a real clock and has just been
-    /// told by [`Device::next_completion`] that nothing completes by now; `u64::MAX` for never.
+    /// Returns when something happens next in the twin by itself, for whoever drives it on a real clock and has just
+    /// been told by [`Device::next_completion`] that nothing completes by now; `u64::MAX` for never.
     pub fn wakes_at_ns(&self) -> u64 {
         self.next_event_ns.min(on_model!(&self.model, model => model.wakes_at_ns()))
     }
 
-    /// What has happened to the twin since this was last asked, for the run's record of events.
+    /// Returns what has happened to the twin since this was last asked, for the run's record of events.
     pub fn take_notes(&mut self) -> Vec<TwinNote> {
         self.date_notes();
         std::mem::take(&mut self.notes)

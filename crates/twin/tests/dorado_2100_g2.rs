@@ -62,8 +62,8 @@ fn scenario(settings: &[(&str, &str)], bs_bytes: u32, runtime_s: u64) -> Vec<Sam
     samples(settings, &spec(bs_bytes, 0, 64, 64, runtime_s))
 }
 
-/// Where the rate of writes falls: the sample that begins below nine tenths of the first 50 s, and the bytes written
-/// until then, with those of the ramp at the same rate.
+/// Returns where the rate of writes falls: the sample that begins below nine tenths of the first 50 s, and the bytes
+/// written until then, with those of the ramp at the same rate.
 fn cliff(all: &[Sample]) -> (usize, f64) {
     let before = iops(&all[..10]);
     let first = all.iter().position(|one| iops(std::slice::from_ref(one)) < 0.9 * before).expect("a cliff");

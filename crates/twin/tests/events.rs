@@ -204,7 +204,7 @@ fn a_lost_flash_module_is_rebuilt() {
     assert!((count(&mut lost, Pattern::Randwrite, "reads") - (5.0 + 5.0 * 2.0) / 7.0).abs() < 0.02);
 }
 
-/// What a load under a held rate did in a tenth of a second, and what each controller had counted by its end.
+/// Results of a load under a held rate in a tenth of a second, and what each controller had counted by its end.
 struct Tenth {
     ios: u64,
     errors: u64,

@@ -11,7 +11,7 @@ use load::{LoadShape, LoadSpec, Pattern, Sample};
 use serde_json::Value;
 use twin::{Event, Twin};
 
-/// Where the fingerprints are kept: a line a case, its name, that of its samples and that of its counters.
+/// File of the fingerprints: a line a case, its name, that of its samples and that of its counters.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints.txt");
 /// Set to 1, the test writes what it finds.
 const UPDATE: &str = "ARRAYLAB_UPDATE_FINGERPRINTS";

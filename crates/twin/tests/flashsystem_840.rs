@@ -214,8 +214,8 @@ fn same_seed_same_samples() {
     assert_ne!(first, measure_on(&mut build(&[]), &LoadSpec { seed: 2, ..load }));
 }
 
-/// What a shortened update does to a held rate: samples of 0.1 s, and the twin. Controllers leave at 1.0 and 2.5 s, for
-/// 1 s; hosts notice after 0.2 s. Verification runs from 4.0 to 4.75 s.
+/// Returns what a shortened update does to a held rate: samples of 0.1 s, and the twin. Controllers leave at 1.0 and
+/// 2.5 s, for 1 s; hosts notice after 0.2 s. Verification runs from 4.0 to 4.75 s.
 fn update_under_load(switches: &[(&str, &str)]) -> (Vec<Sample>, Twin) {
     let mut description = description();
     let update = &mut parts(&mut description).failover;

@@ -14,9 +14,9 @@ pub(crate) enum BackgroundTask {
     DriveIsReplaced(DriveIndex),
     /// The rebuild may go on.
     Rebuild,
-    /// What is left of a stripe has been read.
+    /// The rest of a stripe has been read.
     StripeRead(u64),
-    /// What the stripe had lost is computed.
+    /// The lost part of a stripe is computed.
     StripeComputed(u64),
     /// A stripe is whole again.
     StripeWritten,
@@ -27,7 +27,7 @@ pub(crate) struct BackgroundSchedule<'a> {
     /// By the number under which it is in the queue.
     pub own: &'a mut Slab<BackgroundTask>,
     pub queue: &'a mut EventQueue,
-    /// What such a number is among the queue's payloads.
+    /// Payload of such a number among those of the queue.
     pub payload_of: fn(u32) -> u32,
 }
 

@@ -46,7 +46,7 @@ impl FirmwareUpdate {
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 
-/// Whether a controller serves.
+/// Presence of a controller: whether it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Up,
@@ -85,7 +85,7 @@ pub(crate) struct Failover {
     update: Option<Update>,
     presence: Box<[Presence]>,
     is_any_away: bool,
-    /// When it goes on, and how. Not in the queue, because skipped time brings it nearer and nothing else.
+    /// Next step and its moment. Not in the queue, because skipped time brings it nearer and nothing else.
     next_step: Option<(u64, FailoverStep)>,
     /// Stripes still to verify.
     stripes_left: u64,
@@ -127,8 +127,8 @@ impl Failover {
         self.serves_on = true;
     }
 
-    /// What can happen to an array of these controllers and so many drives. `update_remedy` lets its controllers leave, where
-    /// its description does not.
+    /// Returns what can happen to an array of these controllers and so many drives. `update_remedy` lets its
+    /// controllers leave, where its description does not.
     pub fn capabilities(&self, drives: u32, update_remedy: &'static str) -> Capabilities {
         Capabilities {
             drives,
@@ -138,7 +138,7 @@ impl Failover {
         }
     }
 
-    /// What is under way at a moment, for another model of the array.
+    /// Returns what is under way at a moment, for another model of the array.
     pub fn faults(&self, now_ns: u64) -> Option<ControllerFaults> {
         let (at_ns, next_step) = self.next_step?;
         let noticed_in_ns = self.presence.iter().map(|presence| match presence {
@@ -190,7 +190,7 @@ impl Failover {
         self.next_step = Some((at_ns, FailoverStep::Leave(controller)));
     }
 
-    /// When the next step is due; `u64::MAX` for never.
+    /// Returns when the next step is due; `u64::MAX` for never.
     #[inline]
     pub fn next_at_ns(&self) -> u64 {
         self.next_step.map_or(u64::MAX, |(at_ns, _)| at_ns)
@@ -245,7 +245,7 @@ impl Failover {
         }
     }
 
-    /// Whether a controller is away.
+    /// Returns whether a controller is away.
     #[inline]
     pub fn is_any_away(&self) -> bool {
         self.is_any_away
@@ -283,13 +283,13 @@ impl Failover {
             .unwrap_or(controller)
     }
 
-    /// Where hosts send a command, at a moment, for a volume that a controller owns.
+    /// Returns where hosts send a command, at a moment, for a volume that a controller owns.
     #[inline]
     pub fn reached(&self, owner: u32, at_ns: u64) -> u32 {
         if !self.is_any_away || self.is_known_up(owner, at_ns) { owner } else { self.next_present(owner) }
     }
 
-    /// Whether the hosts know of every controller that is away.
+    /// Returns whether the hosts know of every controller that is away.
     fn has_noticed(&self, now_ns: u64) -> bool {
         self.presence.iter().all(|presence| match presence {
             Presence::Up => true,

@@ -30,7 +30,7 @@ pub(crate) struct Capabilities {
     /// Drives of its set.
     pub drives: u32,
     pub controllers: u32,
-    /// What lets its controllers leave, where its description does not.
+    /// Description that would let its controllers leave, where its own does not.
     pub update_remedy: Option<&'static str>,
     /// A controller is away, or a verification goes on.
     pub is_busy: bool,

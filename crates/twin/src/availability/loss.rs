@@ -25,7 +25,7 @@ pub(crate) struct Loss {
     failed: DriveSet,
     /// Of these, places that a spare or a new drive has taken.
     filling: DriveSet,
-    /// What fills a place holds its part of stripes below this one.
+    /// Stripe below which the drive that fills a place holds its part.
     filled_below_stripe: u64,
 }
 
@@ -43,7 +43,7 @@ impl Loss {
         &self.failed
     }
 
-    /// Whether a place is empty: its drive is lost and nothing has taken it.
+    /// Returns whether a place is empty: its drive is lost and nothing has taken it.
     pub fn is_empty_place(&self, drive: DriveIndex) -> bool {
         self.failed.contains(drive) && !self.filling.contains(drive)
     }
@@ -54,7 +54,7 @@ impl Loss {
         self.filled_below_stripe = 0;
     }
 
-    /// Whether a place is being filled.
+    /// Returns whether a place is being filled.
     pub fn is_filling(&self, drive: DriveIndex) -> bool {
         self.filling.contains(drive)
     }
@@ -80,7 +80,7 @@ impl Loss {
         self.failed.remove(drive);
     }
 
-    /// What was being filled is whole.
+    /// Notes that the place that was being filled is whole.
     pub fn is_filled(&mut self) {
         let filled: Vec<DriveIndex> = self.filling.iter().collect();
         for drive in filled {

@@ -87,7 +87,7 @@ impl RebuildScheduler {
         self.is_running = false;
     }
 
-    /// Whether it runs or is about to begin.
+    /// Returns whether it runs or is about to begin.
     pub fn is_running(&self) -> bool {
         self.is_running
     }
@@ -97,7 +97,7 @@ impl RebuildScheduler {
         self.timer_is_set = false;
     }
 
-    /// What is to be done next.
+    /// Returns what is to be done next.
     pub fn turn(&mut self, now_ns: u64) -> RebuildStep {
         let rests = !self.is_running || self.timer_is_set || self.under_way >= self.stripes_limit;
         if rests || self.stripes.is_empty() {

@@ -11,9 +11,9 @@ use crate::faults::SetFaults;
 /// The drives of a set, lost and fitted, and the rebuild of what is lost.
 #[derive(Debug, Clone)]
 pub(crate) struct Recovery {
-    /// What its drives are called.
+    /// Name of its drives.
     part: &'static str,
-    /// What is added to the numbers of its drives in notes: those of other groups come before them.
+    /// Number of its first drive in notes: those of other groups come before.
     first_number: u32,
     pub loss: Loss,
     /// By place of the set: the number of the drive fitted in it.
@@ -63,7 +63,7 @@ impl Recovery {
         &self.fitted
     }
 
-    /// What has become of the drives, for another model of the array.
+    /// Returns what has become of the drives, for another model of the array.
     pub fn faults(&self) -> SetFaults {
         let failed = self.loss.failed().iter();
         SetFaults {
@@ -79,7 +79,7 @@ impl Recovery {
         }
     }
 
-    /// Whether this can have become of the drives of a set that is whole yet.
+    /// Returns whether this can have become of the drives of a set that is whole yet.
     pub fn can_begin_with(&self, faults: &SetFaults) -> bool {
         let places = self.fitted.len();
         let drives = places + self.spares.len();
@@ -163,7 +163,7 @@ impl Recovery {
         None
     }
 
-    /// Whether a rebuild runs or is about to begin.
+    /// Returns whether a rebuild runs or is about to begin.
     pub fn is_rebuilding(&self) -> bool {
         self.rebuild.as_ref().is_some_and(RebuildScheduler::is_running)
     }

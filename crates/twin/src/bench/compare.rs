@@ -74,7 +74,7 @@ pub struct FastForwardRow {
     pub half_width_median: f64,
     /// Processor time of the exact run ÷ that of fast-forward.
     pub speedup: f64,
-    /// What exceeds its bound, in words; empty where all holds.
+    /// Excesses over a bound, in words; empty where all holds.
     pub beyond: Vec<String>,
     #[serde(skip)]
     half_widths: Vec<f64>,
@@ -152,7 +152,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// What a run gave.
+/// Result of a run.
 struct Ran {
     extrapolation: Extrapolation,
     samples: Vec<Sample>,
@@ -275,7 +275,8 @@ fn compare(
     Ok(row)
 }
 
-/// What exceeds its bound. Intervals and latencies that exact seeds do not agree on are held to twice their scatter.
+/// Returns what exceeds its bound. Intervals and latencies that exact seeds do not agree on are held to twice their
+/// scatter.
 fn what_exceeds(row: &FastForwardRow, case: &FastForwardCase) -> Result<Vec<String>, TwinError> {
     let bounds = Bounds::HELD;
     let mut exceeds = Vec::new();

@@ -41,7 +41,7 @@ impl DriveCache {
         }
     }
 
-    /// Whether all of a range is kept; its places on the drives are then called with, each with its length.
+    /// Returns whether all of a range is kept; its places on the drives are then called with, each with its length.
     pub fn find(&self, offset: u64, length: u64, mut run: impl FnMut(u64, u64)) -> bool {
         let mut is_kept = length > 0;
         self.for_each_block(offset, length, |block, from, to| {
@@ -87,7 +87,7 @@ impl DriveCache {
         }
     }
 
-    /// Whether hardly a place is empty.
+    /// Returns whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
         self.ways.is_full()
     }

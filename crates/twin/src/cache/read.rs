@@ -24,18 +24,18 @@ impl ReadCache {
         self.ways.clear();
     }
 
-    /// Whether hardly a place is empty.
+    /// Returns whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
         self.ways.is_full()
     }
 
-    /// Whether all of a range is there.
+    /// Returns whether all of a range is there.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
         let (first, last) = (offset / self.block_bytes, (offset + length - 1) / self.block_bytes);
         (first..=last).all(|block| self.ways.has(block))
     }
 
-    /// Whether the block of a byte is there; from now on it is.
+    /// Returns whether the block of a byte is there; from now on it is.
     pub fn has_seen(&mut self, offset: u64) -> bool {
         let block = offset / self.block_bytes;
         let is_there = self.ways.has(block);

@@ -38,7 +38,7 @@ impl Ways {
         (sets > 0).then(|| ((u128::from(mixed) * u128::from(sets)) >> 64) as usize)
     }
 
-    /// Whether a block has a place.
+    /// Returns whether a block has a place.
     pub fn has(&self, block: u64) -> bool {
         self.find(block).is_some()
     }
@@ -66,7 +66,7 @@ impl Ways {
         self.filled = 0;
     }
 
-    /// Whether hardly a place is empty.
+    /// Returns whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
         self.filled >= self.places.len() as u64 / 20 * 19
     }

@@ -21,13 +21,13 @@ impl Adapters {
         })
     }
 
-    /// When the adapter behind a link has moved data.
+    /// Returns when the adapter behind a link has moved data.
     #[inline]
     pub fn move_ns(&mut self, now_ns: u64, link: usize, bytes: u64) -> u64 {
         self.adapters[link].serve(now_ns, self.rate.duration_ns(bytes))
     }
 
-    /// How long each was busy.
+    /// Counts how long each was busy.
     pub fn count_into(&self, counters: &mut Counters) {
         for (index, adapter) in self.adapters.iter().enumerate() {
             counters.add(&format!("link-{index}"), "adapter_busy_ns", adapter.busy_ns());

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::TwinError;
 use crate::settings::bad;
 
-/// What a case sets of the group that its volumes lie on; `None` is as described.
+/// Settings of a case for the group that its volumes lie on; `None` is as described.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Arrangement {
     pub layout: Option<LayoutKind>,
@@ -18,7 +18,7 @@ pub(crate) struct Arrangement {
 }
 
 impl Arrangement {
-    /// Whether an array has a group that cases arrange.
+    /// Returns whether an array has a group that cases arrange.
     pub fn is_of(array: &Array) -> bool {
         matches!(array.groups.as_slice(), [group] if !group.is_per_node && !group.layouts().is_empty())
     }

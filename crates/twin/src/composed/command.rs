@@ -4,7 +4,7 @@ use load::Direction;
 
 use crate::payload::payloads;
 
-/// What a command is for.
+/// Purpose of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskKind {
     /// A host's I/O, or its part on one volume.
@@ -24,14 +24,14 @@ pub(crate) enum TaskKind {
 }
 
 impl TaskKind {
-    /// Whether it reads and writes one range of a volume.
+    /// Returns whether it reads and writes one range of a volume.
     #[inline]
     pub fn is_io(self) -> bool {
         matches!(self, TaskKind::Host | TaskKind::Data | TaskKind::Internal)
     }
 }
 
-/// What the drives do for a command.
+/// Work of the drives for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// They read what the host wants.
@@ -49,7 +49,7 @@ pub(crate) enum Phase {
 #[repr(align(64))]
 pub(crate) struct Command {
     pub issued_at_ns: u64,
-    /// When all drives that answer at once have done their part.
+    /// Moment at which all drives that answer at once have done their part.
     pub ready_ns: u64,
     /// In its set; the number of the stripe for a rebuild.
     pub offset_bytes: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Command {
     pub is_admitted: bool,
     /// Its host is answered while the drives still have it to write.
     pub is_answered_early: bool,
-    /// What still ends for it: its answer, and its write where that comes later.
+    /// Ends that are left: its answer, and its write where that comes later.
     pub ends: u8,
     /// It follows others of a sequential stream.
     pub is_sequential: bool,

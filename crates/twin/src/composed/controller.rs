@@ -13,7 +13,7 @@ use crate::cache::{DestageOrder, ReadCache, WriteCache};
 use crate::engine::{Rate, Server, ServerPool};
 use crate::part::{Counters, count_processors};
 
-/// How often something happened in a controller.
+/// Counts of a controller.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub commands: u64,
@@ -129,7 +129,7 @@ impl Controller {
         }
     }
 
-    /// Whether its window never fills, so that nothing waits for a place in it.
+    /// Returns whether its window never fills, so that nothing waits for a place in it.
     pub fn has_open_window(&self) -> bool {
         u64::from(self.window) >= OPEN_WINDOW.0 && self.window_bytes >= OPEN_WINDOW.1
     }
@@ -149,8 +149,8 @@ impl Controller {
         }
     }
 
-    /// Whether the caches have done since the window began what they would do for ever: written data neither gathers nor drains,
-    /// and what was read has either filled its cache or adds nothing to it.
+    /// Returns whether the caches have done since the window began what they would do for ever: written data neither
+    /// gathers nor drains, and what was read has either filled its cache or adds nothing to it.
     pub fn is_steady(&self) -> bool {
         let has_read_as_before =
             |cache: &ReadCache| cache.is_full() || cache.filled_blocks() == self.read_blocks_at_window;
@@ -165,13 +165,14 @@ impl Controller {
         }
     }
 
-    /// Whether its cache has places for stripes on their way to the drives for `left_ns` more, or has had none for long.
+    /// Returns whether its cache has places for stripes on their way to the drives for `left_ns` more, or has had none
+    /// for long.
     pub fn keeps_destages(&self, now_ns: u64, left_ns: u64) -> bool {
         self.write_cache.as_ref().is_none_or(|cache| cache.keeps_destages(now_ns, left_ns))
     }
 
-    /// Whether written data are in the cache: how dense they lie before the sweep that takes them to the drives changes over
-    /// minutes, and with it what a write costs hard disks.
+    /// Returns whether written data are in the cache: how dense they lie before the sweep that takes them to the drives
+    /// changes over minutes, and with it what a write costs hard disks.
     pub fn is_sweeping(&self) -> bool {
         self.write_cache.as_ref().is_some_and(|cache| cache.fill()[0] > 0)
     }
@@ -211,19 +212,19 @@ impl Controller {
         ready_ns
     }
 
-    /// Whether its caches have all of a range.
+    /// Returns whether its caches have all of a range.
     pub fn holds(&self, address: u64, length_bytes: u64) -> bool {
         self.write_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
             || self.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length_bytes))
     }
 
-    /// When a processor has worked on a command for so long.
+    /// Returns when a processor has worked on a command for so long.
     pub fn process(&mut self, now_ns: u64, service_ns: u64) -> u64 {
         self.processors.serve(now_ns, service_ns)
     }
 
-    /// How long taking in a command for sets without or with parity takes at least; `None` where more than a processor is
-    /// asked for it.
+    /// Returns how long taking in a command for sets without or with parity takes at least; `None` where more than a
+    /// processor is asked for it.
     pub fn quickest_take_in_ns(&self, have_parity: impl Iterator<Item = bool>) -> Option<u64> {
         let quickest_ns = |has_parity: bool| {
             let path = usize::from(has_parity);
@@ -233,12 +234,12 @@ impl Controller {
         have_parity.map(quickest_ns).min().filter(|_| asks_processors_alone)
     }
 
-    /// Whether parity takes it time.
+    /// Returns whether parity takes it time.
     pub fn computes(&self) -> bool {
         self.parity != Rate::UNLIMITED || self.new_parity != Rate::UNLIMITED || self.parity_ns > 0
     }
 
-    /// When parity, or lost data, is computed over so many bytes, of which so many are new parity.
+    /// Returns when parity, or lost data, is computed over so many bytes, of which so many are new parity.
     #[inline]
     pub fn compute(&mut self, now_ns: u64, (bytes, made_bytes): (u64, u64), crowding: Crowding) -> u64 {
         let begun_ns = if self.parity_ns == 0 {
@@ -250,7 +251,7 @@ impl Controller {
         self.engine.serve(begun_ns, crowding.among(service_ns))
     }
 
-    /// When a cached write is copied to another controller.
+    /// Returns when a cached write is copied to another controller.
     #[inline]
     pub fn mirror(&mut self, now_ns: u64, bytes: u64) -> u64 {
         match self.mirror {
@@ -259,7 +260,7 @@ impl Controller {
         }
     }
 
-    /// Whether the window has room; a command larger than all of it goes alone.
+    /// Returns whether the window has room; a command larger than all of it goes alone.
     #[inline]
     fn has_room(&self, bytes: u32) -> bool {
         self.under_way == 0
@@ -272,7 +273,7 @@ impl Controller {
         self.bytes_under_way += u64::from(bytes);
     }
 
-    /// Whether a command may go to the drives now; otherwise it waits for its turn.
+    /// Returns whether a command may go to the drives now; otherwise it waits for its turn.
     #[inline]
     pub fn admit(&mut self, command: u32, bytes: u32) -> bool {
         if self.waiting.is_empty() && self.has_room(bytes) {
@@ -307,7 +308,7 @@ impl Controller {
         std::mem::take(&mut self.waiting)
     }
 
-    /// What it has done.
+    /// Counts what it has done.
     pub fn count_into(&self, counters: &mut Counters, index: usize) {
         let entity = format!("controller-{index}");
         let tally = self.tally;

@@ -3,10 +3,10 @@
 /// Fractional bits of the share.
 const BITS: u32 = 32;
 
-/// How work grows with the commands under way in all controllers.
+/// Growth of work with the commands under way in all controllers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Crowding {
-    /// How much longer all work takes with each command under way, in 2^-32; 0 where nothing grows.
+    /// Share by which all work takes longer with each command under way, in 2^-32; 0 where nothing grows.
     share: u64,
     under_way: u32,
 }
@@ -18,7 +18,7 @@ impl Crowding {
         Crowding { share, under_way: 0 }
     }
 
-    /// Whether work takes longer while more of it is under way.
+    /// Returns whether work takes longer while more of it is under way.
     pub fn grows(self) -> bool {
         self.share > 0
     }
@@ -35,7 +35,7 @@ impl Crowding {
         self.under_way -= 1;
     }
 
-    /// How long takes what takes `alone_ns` where nothing else is under way.
+    /// Returns how long takes what takes `alone_ns` where nothing else is under way.
     #[inline]
     pub fn among(self, alone_ns: u64) -> u64 {
         if self.share == 0 {

@@ -11,7 +11,8 @@ use crate::drive::disk::DiskCommand;
 use crate::drive::flash::translation::Temperature;
 
 impl Model {
-    /// When the data of a read of one segment, or on modules of several, is there; `None` where a plan must say what is read.
+    /// Returns when the data of a read of one segment, or on modules of several, is there; `None` where a plan must say
+    /// what is read.
     #[inline]
     pub(super) fn read_directly(&mut self, index: u32) -> Option<u64> {
         let command = self.commands.get(index);
@@ -61,8 +62,8 @@ impl Model {
         }
     }
 
-    /// When a write that follows others is in the modules: its data, and parity with the end of a stripe. `None` where a plan must
-    /// say what is written.
+    /// Returns when a write that follows others is in the modules: its data, and parity with the end of a stripe.
+    /// `None` where a plan must say what is written.
     #[inline]
     pub(super) fn gather_directly(&mut self, index: u32) -> Option<u64> {
         let command = self.commands.get(index);
@@ -89,7 +90,8 @@ impl Model {
         Some(done_ns)
     }
 
-    /// When data and parity of a write to one segment are read, or written; `None` where a plan must say what they are.
+    /// Returns when data and parity of a write to one segment are read, or written; `None` where a plan must say what
+    /// they are.
     #[inline]
     pub(super) fn modify_directly(&mut self, index: u32, direction: Direction) -> Option<u64> {
         let command = self.commands.get(index);
@@ -129,7 +131,8 @@ impl Model {
         Some(data_ns.max(carry_out(parity, Temperature::Hot)))
     }
 
-    /// When a write to one segment without any redundancy is in a solid-state drive; `None` where a plan must say what is written.
+    /// Returns when a write to one segment without any redundancy is in a solid-state drive; `None` where a plan must
+    /// say what is written.
     #[inline]
     pub(super) fn write_directly(&mut self, index: u32) -> Option<u64> {
         let command = self.commands.get(index);

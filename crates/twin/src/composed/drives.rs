@@ -77,7 +77,7 @@ impl GroupDrives {
         })
     }
 
-    /// Whether drives choose among the commands that wait for them, and say later when one is done.
+    /// Returns whether drives choose among the commands that wait for them, and say later when one is done.
     pub fn has_queues(&self) -> bool {
         matches!(self, GroupDrives::HardDisks(disks) if !disks.answers_at_once)
     }
@@ -180,7 +180,7 @@ impl GroupDrives {
         }
     }
 
-    /// How long time may be skipped, as far as drives decide that.
+    /// Returns how long time may be skipped, as far as drives decide that.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
         match self {
             GroupDrives::SolidStates(group) => group.steady_for_ns(window_ns),
@@ -194,7 +194,7 @@ impl GroupDrives {
         }
     }
 
-    /// Whether collection decides what writes cost.
+    /// Returns whether collection decides what writes cost.
     pub fn are_collecting(&self) -> bool {
         match self {
             GroupDrives::SolidStates(group) => group.drives.iter().any(FlashDrive::is_collecting),

@@ -152,18 +152,18 @@ impl Fabric {
         }
     }
 
-    /// When the thread of an I/O of so many bytes, asked now, hands it over.
+    /// Returns when the thread of an I/O of so many bytes, asked now, hands it over.
     #[inline]
     pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
         self.threads.submit(now_ns, job, tag, bytes)
     }
 
-    /// Whether I/Os are handed over in the order in which threads are asked.
+    /// Returns whether I/Os are handed over in the order in which threads are asked.
     pub fn keeps_order(&self) -> bool {
         self.threads.keep_order() && self.queues.is_none()
     }
 
-    /// Whether read data reaches the hosts in a time that no other I/O changes.
+    /// Returns whether read data reaches the hosts in a time that no other I/O changes.
     pub fn returns_unhindered(&self) -> bool {
         self.links.command_ns == 0
             && self.links.rate == Rate::UNLIMITED
@@ -177,7 +177,7 @@ impl Fabric {
         self.links.ports[usize::from(link)].into.bytes += bytes;
     }
 
-    /// Whether reads share nothing with writes on their way: no adapter limits both.
+    /// Returns whether reads share nothing with writes on their way: no adapter limits both.
     pub fn has_ways_apart(&self) -> bool {
         self.adapters.is_none()
     }
@@ -188,7 +188,7 @@ impl Fabric {
         self.paths.host_of(job)
     }
 
-    /// Whether there is nothing to choose.
+    /// Returns whether there is nothing to choose.
     #[inline]
     pub fn has_one_link(&self) -> bool {
         self.links.ports.len() == 1
@@ -206,7 +206,7 @@ impl Fabric {
         self.paths.controller_of(link)
     }
 
-    /// When a command, with data if it writes, is at its controller.
+    /// Returns when a command, with data if it writes, is at its controller.
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
         let carried_ns = match bytes {
@@ -217,7 +217,7 @@ impl Fabric {
         carried_ns + self.link_latency_ns
     }
 
-    /// When read data, or an answer without data, is in the host.
+    /// Returns when read data, or an answer without data, is in the host.
     #[inline]
     pub fn send_to_host(&mut self, now_ns: u64, link: u16, bytes: Option<u64>) -> u64 {
         let carried_ns = match bytes {
@@ -227,7 +227,7 @@ impl Fabric {
         carried_ns + self.link_latency_ns
     }
 
-    /// When a link and the adapter behind it have both moved data.
+    /// Returns when a link and the adapter behind it have both moved data.
     #[inline]
     fn carry(&mut self, now_ns: u64, link: usize, bytes: u64, is_out: bool) -> u64 {
         let carried_ns = self.links.send(now_ns, link, bytes, is_out);
@@ -237,8 +237,8 @@ impl Fabric {
         }
     }
 
-    /// How long data waits and travels between a node's controller and the drive of another node, and over the links to the drive.
-    /// All is charged at the moment of the I/O, as inside a drive (`docs/models/composed.md`).
+    /// Returns how long data waits and travels between a node's controller and the drive of another node, and over the
+    /// links to the drive. All is charged at the moment of the I/O, as inside a drive (`docs/models/composed.md`).
     #[inline]
     pub fn wait_for_drive_ns(&mut self, now_ns: u64, path: DrivePath, bytes: u64) -> u64 {
         let mut wait_ns = 0;
@@ -258,7 +258,7 @@ impl Fabric {
         wait_ns
     }
 
-    /// What they have carried.
+    /// Counts what links have carried.
     pub fn count_into(&self, counters: &mut Counters, hosts: u32) {
         let (threads, busy_ns) = self.threads.count();
         count_threads(threads, busy_ns, counters, if hosts == 1 { "host" } else { "hosts" });

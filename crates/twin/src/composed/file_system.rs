@@ -22,12 +22,12 @@ impl Completions {
         }
     }
 
-    /// When the application has the answer to an I/O of so many bytes.
+    /// Returns when the application has the answer to an I/O of so many bytes.
     pub fn complete(&mut self, now_ns: u64, host: u16, bytes: u64) -> u64 {
         self.hosts[usize::from(host)].serve(now_ns, self.service_ns + self.rate.duration_ns(bytes))
     }
 
-    /// How long each host was busy with answers.
+    /// Counts how long each host was busy with answers.
     pub fn count_into(&self, counters: &mut Counters) {
         for (index, host) in self.hosts.iter().enumerate() {
             counters.add(&format!("host-{index}"), "completion_busy_ns", host.busy_ns());

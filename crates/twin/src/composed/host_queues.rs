@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::command::Command;
 
-/// What is on its way to one volume over one link.
+/// Commands on their way to one volume over one link.
 #[derive(Debug, Clone, Default)]
 struct Queue {
     sent: u32,
@@ -41,7 +41,7 @@ impl HostQueues {
         &mut self.queues[path * self.links + usize::from(command.link)]
     }
 
-    /// Whether a command may be sent now; otherwise it waits for its volume and link.
+    /// Returns whether a command may be sent now; otherwise it waits for its volume and link.
     #[inline]
     pub fn may_send(&mut self, index: u32, command: &Command) -> bool {
         let depth = self.depth;

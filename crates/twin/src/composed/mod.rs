@@ -63,7 +63,7 @@ use settings::{Condition, Settings};
 use streams::Streams;
 use volume::{Entry, VolumeState};
 
-/// Why controllers of such an array cannot leave.
+/// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
 
 /// Event that takes a snapshot of all volumes.
@@ -81,7 +81,7 @@ pub(crate) struct Piece {
     pub job: u32,
 }
 
-/// What a command that writes carries beside its place.
+/// State of a command that writes, beside its place.
 #[derive(Debug, Clone, Default)]
 struct Work {
     /// Cached extents of a stripe: offsets in the set, and lengths.
@@ -209,13 +209,13 @@ impl Model {
         &self.entries[attached.map_or(0, |attachment| attachment.entry)]
     }
 
-    /// Whether writes are answered only when the drives have them, because no other controller can hold a copy.
+    /// Returns whether writes are answered only when the drives have them, because no other controller can hold a copy.
     #[inline]
     fn writes_go_through(&self) -> bool {
         self.mirrors && self.failover.is_any_away()
     }
 
-    /// When a data service does something by itself.
+    /// Returns when a data service does something by itself.
     fn services_at_ns(&self) -> u64 {
         self.services.as_ref().map_or(u64::MAX, |services| services.next_ns())
     }
@@ -555,9 +555,9 @@ impl ArrayModel for Model {
         !self.groups.drives.iter().any(GroupDrives::are_collecting)
     }
 
-    /// How far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and matters to disks. Where
-    /// erased flash is used up before the load ends, how much of it each drive has taken, by chance more than others, says when the
-    /// cliff comes.
+    /// Returns how far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and
+    /// matters to disks. Where erased flash is used up before the load ends, how much of it each drive has taken, by
+    /// chance more than others, says when the cliff comes.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
         if self.has_hard_disks {
             return self.controllers[0].write_cache.is_some() && !self.writes_go_through();

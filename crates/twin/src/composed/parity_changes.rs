@@ -16,7 +16,7 @@ impl ParityChanges {
         ParityChanges { limit, under_way: 0, waiting: VecDeque::new() }
     }
 
-    /// Whether a command may change parity now; otherwise it waits.
+    /// Returns whether a command may change parity now; otherwise it waits.
     #[inline]
     pub fn admit(&mut self, command: u32) -> bool {
         if self.under_way < self.limit {

@@ -138,7 +138,8 @@ impl Model {
         self.step(at_ns, index, CommandStep::Start);
     }
 
-    /// Whether a command has come to a controller that is away: its host sends it another way once it has noticed.
+    /// Returns whether a command has come to a controller that is away: its host sends it another way once it has
+    /// noticed.
     #[cold]
     pub(super) fn goes_another_way(&mut self, index: u32, controller: u16) -> bool {
         // I/Os of the services are in the array already: the partner goes on with them.
@@ -305,7 +306,7 @@ impl Model {
         self.begin_write(index);
     }
 
-    /// Whether a command follows others of a sequential stream.
+    /// Returns whether a command follows others of a sequential stream.
     #[inline]
     fn follows_stream(&mut self, index: u32) -> bool {
         let Some(streams) = &mut self.streams else { return false };
@@ -374,7 +375,7 @@ impl Model {
         }
     }
 
-    /// What the log of a change of parity takes longer until an answer.
+    /// Returns what the log of a change of parity takes longer until an answer.
     #[inline]
     pub(super) fn log_ns(&self, set: u16) -> u64 {
         if self.parity_log_ns > 0 && self.sets[usize::from(set)].has_parity { self.parity_log_ns } else { 0 }

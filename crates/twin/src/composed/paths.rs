@@ -16,7 +16,7 @@ impl Turns {
     }
 }
 
-/// Where a command goes.
+/// Destination of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Destination {
     /// To this controller.

@@ -57,7 +57,7 @@ impl Model {
         self.begin_update(index);
     }
 
-    /// Whether a write has its place among the changes of parity of its controller; otherwise it waits for one.
+    /// Returns whether a write has its place among the changes of parity of its controller; otherwise it waits for one.
     fn may_change_parity(&mut self, index: u32) -> bool {
         let command = self.commands.get_mut(index);
         let has_parity = self.maintains_parity && self.sets[usize::from(command.set)].has_parity;
@@ -84,7 +84,7 @@ impl Model {
         }
     }
 
-    /// What parity needs is read first.
+    /// Reads first what parity needs.
     #[inline]
     fn begin_update(&mut self, index: u32) {
         if self.lacks_parity {
@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// Whether parity needs nothing that lies on the drives: whole stripes are gathered, or it is left alone.
+    /// Returns whether parity needs nothing that lies on the drives: whole stripes are gathered, or it is left alone.
     fn reads_nothing(&self, command: &Command) -> bool {
         command.is_sequential || !self.maintains_parity
     }

@@ -11,7 +11,7 @@ const CHUNKS: u64 = 8;
 /// The least piece.
 const CHUNK_BYTES_LEAST: u64 = 64 << 10;
 
-/// Where a read finds its data.
+/// Source of a read's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// On the drives.
@@ -22,12 +22,12 @@ pub(crate) enum Source {
     OnItsWay,
 }
 
-/// What is to be read ahead: its chunk, first byte and length.
+/// Data to be read ahead: its chunk, first byte and length.
 pub(crate) type Fetch = (u32, u64, u64);
 
 #[derive(Debug, Clone, Default)]
 struct Stream {
-    /// Where the reader goes on.
+    /// Byte at which the reader goes on.
     next_byte: u64,
     run: u32,
     fetched_to: u64,

@@ -5,10 +5,10 @@ use array::{Array, Drives};
 /// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write buffer.
 pub(crate) const SHRINK_LIMIT: u32 = 400;
 
-/// What a case says of the room.
+/// Settings of a case for the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// How many times less room there is than described.
+    /// Divisor of the room: described room for each byte that there is.
     pub shrink: u32,
     /// Share of what volumes would have that they have, in percent.
     pub coverage_percent: u8,
@@ -18,12 +18,12 @@ impl Room {
     /// As it is described.
     pub const DESCRIBED: Room = Room { shrink: 1, coverage_percent: 100 };
 
-    /// Whether an array has volumes that share all there is.
+    /// Returns whether an array has volumes that share all there is.
     pub fn has_shares(array: &Array) -> bool {
         array.volumes.iter().any(|volume| volume.keys.size.get() == 0)
     }
 
-    /// Whether an array has what fills sooner when there is less of it.
+    /// Returns whether an array has what fills sooner when there is less of it.
     pub fn can_shrink(array: &Array) -> bool {
         array.groups.iter().any(|group| matches!(group.drives, Drives::SolidState(_)))
     }

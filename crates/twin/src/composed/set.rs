@@ -12,18 +12,18 @@ use crate::part::assumed;
 #[derive(Debug, Clone)]
 pub(crate) struct SetState {
     pub set: array::Set,
-    /// Where its addresses begin among those of all sets, a multiple of its stripe.
+    /// Start of its addresses among those of all sets, a multiple of its stripe.
     pub first_address: u64,
     pub recovery: Recovery,
     pub migration: Migration,
     pub has_parity: bool,
-    /// Whether its members lie on different nodes.
+    /// True where its members lie on different nodes.
     pub is_cluster: bool,
     /// Mirrors are picked at random: any of them is as near as another.
     pub picks_mirrors: bool,
     /// One bit for each stripe whose parity was never made; empty where all were.
     pub without_parity: Vec<u64>,
-    /// Where volumes end in it, in order.
+    /// Ends of the volumes in it, in order.
     pub volume_ends: Vec<u64>,
     /// Node of its first member.
     pub home: u16,
@@ -69,7 +69,7 @@ impl SetState {
         self.node_of(layout.place(stripe, member).drive)
     }
 
-    /// Whether a drive of a set with parity is lost.
+    /// Returns whether a drive of a set with parity is lost.
     #[inline]
     pub fn is_degraded(&self) -> bool {
         self.has_parity && !self.recovery.loss.failed().is_empty()
@@ -91,7 +91,7 @@ impl SetState {
         had_none
     }
 
-    /// Whether nothing is lost and only drives that answer at once take time.
+    /// Returns whether nothing is lost and only drives that answer at once take time.
     #[inline]
     pub fn is_direct(&self) -> bool {
         self.has_direct_drives && self.recovery.loss.failed().is_empty()
@@ -119,7 +119,7 @@ impl SetState {
         self.set.slots[usize::from(place)].node as u16
     }
 
-    /// Where the volume that has an offset ends.
+    /// Returns where the volume that has an offset ends.
     pub fn volume_end(&self, offset_bytes: u64) -> u64 {
         let next = self.volume_ends.partition_point(|&end| end <= offset_bytes);
         self.volume_ends.get(next).copied().unwrap_or_else(|| self.set.layout.capacity_bytes())

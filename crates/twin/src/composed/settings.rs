@@ -90,12 +90,12 @@ switches! {
 /// All that can be set.
 pub(crate) const SETTINGS: [Setting; 43] = all_of(&OWN, Switches::SETTINGS);
 
-/// What can be set on an array: of what it has.
+/// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
     SETTINGS.iter().copied().filter(|setting| is_of(setting.name, array)).collect()
 }
 
-/// Whether an array has what a setting is for.
+/// Returns whether an array has what a setting is for.
 fn is_of(setting: &str, array: &array::Array) -> bool {
     let has = |is_meant: fn(&array::Drives) -> bool| array.groups.iter().any(|group| is_meant(&group.drives));
     let (cache, is_cluster) = (&array.cache, array.nodes.is_some());
@@ -150,7 +150,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
     }
 }
 
-/// Whether parity lies on a group, or would in a layout that cases set.
+/// Returns whether parity lies on a group, or would in a layout that cases set.
 fn may_have_parity(group: &array::Group) -> bool {
     let has_parity =
         |layout: &LayoutKind| matches!(layout, LayoutKind::Raid5 | LayoutKind::Raid6 | LayoutKind::Pool);
@@ -280,7 +280,7 @@ fn pool_or_raid(value: &Value) -> Result<LayoutKind, TwinError> {
     }
 }
 
-/// Whether a value names the file system of the hosts; `raw` names none.
+/// Returns whether a value names the file system of the hosts; `raw` names none.
 fn uses_file_system(value: &Value, array: &array::Array) -> Result<bool, TwinError> {
     let known = array.file_system.as_ref().map(|file_system| file_system.name.text.as_str());
     match value.as_str() {

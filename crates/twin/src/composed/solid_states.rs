@@ -24,7 +24,7 @@ const PARITY_SHARE_OF_WRITES: f64 = 0.5;
 /// within 1 % of the write amplification (test `the_steady_state_stays`).
 const AGEING_DRIVE_WRITES: f64 = 1.0;
 
-/// Where the parity of a set lies, for drives that were rewritten by small writes.
+/// Places of a set's parity, for drives that were rewritten by small writes.
 #[derive(Debug, Clone)]
 pub(crate) struct HotParity {
     layout: layout::Layout,
@@ -33,7 +33,7 @@ pub(crate) struct HotParity {
 }
 
 impl HotParity {
-    /// Whether a unit of the drive in a place of the set holds parity.
+    /// Returns whether a unit of the drive in a place of the set holds parity.
     fn is_hot(&self, place: u32, unit: u32, unit_bytes: u32) -> bool {
         let units_per_segment = (self.layout.segment_bytes() / unit_bytes).max(1);
         let stripe = u64::from(unit / units_per_segment);
@@ -58,7 +58,7 @@ pub(crate) struct SolidStates {
     first: u32,
     count: u32,
     pub drives: Vec<FlashDrive>,
-    /// What drives have counted that were replaced, with their numbers.
+    /// Counters of drives that were replaced, with their numbers.
     retired: Vec<(u32, FlashCounters)>,
     /// Host units that each had written when the window began.
     at_window: Vec<u64>,
@@ -147,7 +147,8 @@ impl SolidStates {
         }
     }
 
-    /// What a read that nothing keeps waiting takes at the least if it begins and ends at multiples of `grain_bytes`.
+    /// Returns what a read that nothing keeps waiting takes at the least if it begins and ends at multiples of
+    /// `grain_bytes`.
     pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
         self.erased.quickest_read_ns(grain_bytes)
     }
@@ -214,8 +215,8 @@ impl SolidStates {
         self.drives.iter().zip(&self.at_window).map(|(drive, &at)| (drive, drive.counters().host_units - at))
     }
 
-    /// How long the load of the window may go on before a drive must begin to collect; not at all while drives begin one shortly
-    /// after the other.
+    /// Returns how long the load of the window may go on before a drive must begin to collect; not at all while drives
+    /// begin one shortly after the other.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
         let left_ns = |(drive, units): (&FlashDrive, u64)| {
             let free_units = drive.free_reserve_bytes() / u64::from(drive.unit_bytes());

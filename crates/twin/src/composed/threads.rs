@@ -33,7 +33,7 @@ impl Threads {
         }
     }
 
-    /// When the thread of an I/O, which takes it up now or after others, hands it over.
+    /// Returns when the thread of an I/O, which takes it up now or after others, hands it over.
     #[inline]
     pub fn submit(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
         let service_ns = self.submit_ns + self.copy.duration_ns(u64::from(bytes));
@@ -52,12 +52,12 @@ impl Threads {
         }
     }
 
-    /// Whether I/Os are handed over in the order in which they are taken up, whatever their jobs and sizes.
+    /// Returns whether I/Os are handed over in the order in which they are taken up, whatever their jobs and sizes.
     pub fn keep_order(&self) -> bool {
         matches!(self.of, ThreadsOf::Ios { .. }) && self.copy == Rate::UNLIMITED
     }
 
-    /// How many there are, and for how long they worked together.
+    /// Returns how many there are, and for how long they worked together.
     pub fn count(&self) -> (u64, u64) {
         match &self.of {
             ThreadsOf::Ios { threads, busy_ns } => (*threads, *busy_ns),

@@ -31,16 +31,17 @@ pub(crate) struct Limiter {
 struct Bucket {
     /// Time at the rate of the limit that a full bucket pays for.
     depth_ns: u64,
-    /// When the bucket is full again.
+    /// Moment at which the bucket is full again.
     full_at_ns: u64,
-    /// When the next may begin at the burst rate.
+    /// Moment at which the next may begin at the burst rate.
     next_ns: u64,
-    /// What the last took of it.
+    /// Part of it that the last took.
     last_ns: u64,
 }
 
 impl Bucket {
-    /// When something may begin that takes `cost_ns` at the rate of the limit and `spacing_ns` at the burst rate.
+    /// Returns when something may begin that takes `cost_ns` at the rate of the limit and `spacing_ns` at the burst
+    /// rate.
     fn starts_at_ns(&mut self, now_ns: u64, cost_ns: u64, spacing_ns: u64) -> u64 {
         let starts_ns = now_ns.max(self.next_ns).max(self.full_at_ns.saturating_sub(self.depth_ns));
         self.full_at_ns = self.full_at_ns.max(starts_ns) + cost_ns;
@@ -81,7 +82,7 @@ impl Limiter {
         }
     }
 
-    /// When an I/O that is handed over now may begin.
+    /// Returns when an I/O that is handed over now may begin.
     pub fn starts_at_ns(&mut self, now_ns: u64, bytes: u32) -> u64 {
         let bytes = u64::from(bytes);
         let cost_ns = self.rate.duration_ns(bytes);
@@ -91,7 +92,7 @@ impl Limiter {
         by_ios_ns.max(by_bytes_ns)
     }
 
-    /// Whether each bucket has no depth, is full, or is empty: in between it fills or drains.
+    /// Returns whether each bucket has no depth, is full, or is empty: in between it fills or drains.
     pub fn is_steady(&self, now_ns: u64) -> bool {
         [&self.ios, &self.bytes].into_iter().all(|bucket| bucket.is_steady(now_ns))
     }

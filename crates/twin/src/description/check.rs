@@ -23,9 +23,9 @@ const RATE_LIMIT_MB_PER_S: f64 = 1e6;
 pub struct DescriptionError {
     /// The key, from the top of the description, as in `drives.count`.
     pub path: String,
-    /// What is wrong with its value.
+    /// Description of what is wrong with its value.
     pub problem: String,
-    /// What would do.
+    /// Remedy.
     pub hint: String,
 }
 

@@ -3,9 +3,9 @@
 /// Group of identical parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologyPart {
-    /// What they are.
+    /// Name of the parts.
     pub label: String,
-    /// How many.
+    /// Number of them.
     pub count: u32,
 }
 

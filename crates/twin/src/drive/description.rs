@@ -6,7 +6,7 @@
 pub struct DescriptionError {
     /// The key, as written in the array's YAML.
     pub key: &'static str,
-    /// What it must be and what it is.
+    /// Bound that it breaks, and its value.
     pub reason: String,
 }
 

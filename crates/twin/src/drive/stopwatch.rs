@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How often a machine whose caches and hyperthreads others use may spoil a measurement.
+/// Number of rounds, as a machine whose caches and hyperthreads others use may spoil a measurement.
 const ROUNDS: usize = 5;
 
 /// Processor time of this thread so far. `/proc/thread-self/schedstat` counts nanoseconds on the processor.

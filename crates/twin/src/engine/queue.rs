@@ -33,14 +33,14 @@ const LEAST_PERIOD: u32 = 4096;
 /// After so many steps an event on average, the width is looked at at once.
 const STEPS_LIMIT: u64 = 16;
 
-/// What an event that waits in a span or in the heap costs, in steps along a list.
+/// Cost of an event that waits in a span or in the heap, in steps along a list.
 const SPAN_STEPS: u64 = 2;
 const HEAP_STEPS: u64 = 16;
 
 /// Fewer steps an event than one in so many are not worth another width.
 const FEW_STEPS: u64 = 16;
 
-/// What so many events are about is in the nearest cache.
+/// Number of events whose subjects are in the nearest cache.
 const CLOSE_BY: u32 = 512;
 
 /// One event.
@@ -189,7 +189,7 @@ impl EventQueue {
         index
     }
 
-    /// When the earliest event is; `u64::MAX` where nothing is waiting.
+    /// Returns when the earliest event is; `u64::MAX` where nothing is waiting.
     pub fn first_at_ns(&self) -> u64 {
         if self.filled_words != 0 {
             return self.nodes[self.buckets[self.first_filled()].first as usize].at_ns;
@@ -198,8 +198,8 @@ impl EventQueue {
         span.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(self.later_ns)
     }
 
-    /// What is to happen next, as far as it is near and nothing earlier is put in: what it is about can be brought closer meanwhile.
-    /// Nothing where few events wait, since what they are about is close by anyway.
+    /// Returns what is to happen next, as far as it is near and nothing earlier is put in: what it is about can be
+    /// brought closer meanwhile. Nothing where few events wait, since what they are about is close by anyway.
     #[inline]
     pub fn coming(&self) -> Option<u32> {
         let is_worth = self.waiting > CLOSE_BY && self.filled_words != 0;

@@ -22,7 +22,7 @@ impl Rate {
         Rate { scaled_ns_per_byte: (1000.0 / mb_per_s * f64::from(1u32 << FRACTION_BITS)).round() as u64 }
     }
 
-    /// How long so many bytes take, rounded down.
+    /// Returns how long so many bytes take, rounded down.
     #[inline]
     pub fn duration_ns(self, bytes: u64) -> u64 {
         (bytes * self.scaled_ns_per_byte) >> FRACTION_BITS
@@ -60,8 +60,8 @@ impl Server {
 /// Serves as many commands at a time as it has servers; the one that is free first takes the next.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPool {
-    /// When each server is free: a ring in order, the earliest at `first`. Which server is which makes no difference, and where
-    /// commands take about equally long, the one that begins last is done last.
+    /// Moments at which servers are free: a ring in order, the earliest at `first`. Which server is which makes no
+    /// difference, and where commands take about equally long, the one that begins last is done last.
     free_at_ns: Box<[u64]>,
     first: usize,
     busy_ns: u64,
@@ -99,7 +99,7 @@ impl ServerPool {
         self.busy_ns
     }
 
-    /// How many servers there are.
+    /// Returns how many servers there are.
     pub fn servers(&self) -> u64 {
         self.free_at_ns.len() as u64
     }

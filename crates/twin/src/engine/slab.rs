@@ -35,7 +35,7 @@ impl<T: Copy> Slab<T> {
         })
     }
 
-    /// What is kept under a number.
+    /// Returns what is kept under a number.
     #[inline]
     pub fn get(&self, index: u32) -> &T {
         &self.items[index as usize]
@@ -54,7 +54,7 @@ impl<T: Copy> Slab<T> {
         &mut self.items[index as usize]
     }
 
-    /// Whether nothing is kept.
+    /// Returns whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.items.len()
     }

@@ -42,7 +42,7 @@ impl Disks {
         self.disks[drive as usize].slow_down(slowness);
     }
 
-    /// How slow a drive is at present.
+    /// Returns how slow a drive is at present.
     pub fn slowness(&self, drive: u32) -> Slowness {
         self.disks[drive as usize].slowness()
     }
@@ -87,7 +87,7 @@ impl Disks {
         }
     }
 
-    /// What a drive has done by now, if this is the moment it is awaited for.
+    /// Returns what a drive has done by now, if this is the moment it is awaited for.
     #[inline]
     pub fn wakes(&mut self, now_ns: u64, drive: u32) -> Option<DiskCompletion> {
         let index = drive as usize;

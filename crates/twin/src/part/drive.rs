@@ -71,7 +71,7 @@ impl Traffic {
     }
 }
 
-/// What a disk's arm did with its time, as counters of a part.
+/// Counts what a disk's arm did with its time, as counters of a part.
 pub(crate) fn count_arm(disk: &DiskCounters, counters: &mut Counters, entity: &str) {
     counters.add(entity, "seek_ns", disk.seek_ns);
     counters.add(entity, "rotation_ns", disk.rotation_ns);

@@ -113,7 +113,7 @@ pub(crate) const SUPERBLOCKS: u32 = 512;
 /// Mapping units of such a superblock.
 pub(crate) const UNITS_PER_SUPERBLOCK: u32 = 128;
 
-/// What the flash model says of a drive that cannot be, as an error of the array's description.
+/// Returns what the flash model says of a drive that cannot be, as an error of the array's description.
 pub(crate) fn no_flash_drive(error: drive::DescriptionError) -> DescriptionError {
     let drive::DescriptionError { key, reason } = error;
     DescriptionError {

@@ -2,7 +2,7 @@
 
 use super::Counters;
 
-/// How many threads there are of hosts that are called so, and for how long these worked together. Both, always: what is busy
+/// Counts threads of hosts that are called so, and for how long these worked together. Both, always: what is busy
 /// for a share of the time is the one divided by the other.
 pub(crate) fn count_threads(threads: u64, busy_ns: u64, counters: &mut Counters, entity: &str) {
     counters.add(entity, "fill_threads", threads);

@@ -95,13 +95,13 @@ impl LinkServers {
         }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[inline]
     pub fn count(&self) -> usize {
         self.links.len()
     }
 
-    /// How long a command without data takes.
+    /// Returns how long a command without data takes.
     #[inline]
     pub fn command_ns(&self) -> u64 {
         self.command_ns
@@ -126,7 +126,7 @@ impl LinkServers {
         self.links[link as usize].to_host.carry(now_ns, bytes, service_ns)
     }
 
-    /// What each link has carried; `and_more` adds what else is known of a link, by its number and its name.
+    /// Counts what each link has carried; `and_more` adds what else is known of a link, by its number and its name.
     pub fn count_into(&self, counters: &mut Counters, mut and_more: impl FnMut(usize, &str, &mut Counters)) {
         for (index, wire) in self.links.iter().enumerate() {
             let entity = format!("link-{index}");

@@ -92,7 +92,7 @@ impl Modules {
         self.modules[drive as usize].slowness = slowness;
     }
 
-    /// How slow a module is at present.
+    /// Returns how slow a module is at present.
     pub fn slowness(&self, drive: u32) -> Slowness {
         self.modules[drive as usize].slowness
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Whether a drive serves.
+/// State of a drive: whether it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Up,
@@ -28,19 +28,19 @@ impl Availability {
         Availability { states: vec![State::Up; drives as usize].into(), stale: BTreeSet::new() }
     }
 
-    /// Whether a drive takes reads and writes.
+    /// Returns whether a drive takes reads and writes.
     #[inline]
     pub fn is_up(&self, drive: u32) -> bool {
         self.states[drive as usize] == State::Up
     }
 
-    /// Whether a drive and all it held are gone.
+    /// Returns whether a drive and all it held are gone.
     #[inline]
     pub fn is_lost(&self, drive: u32) -> bool {
         self.states[drive as usize] == State::Failed
     }
 
-    /// Whether a replica can be read.
+    /// Returns whether a replica can be read.
     #[inline]
     pub fn serves(&self, drive: u32, volume: u32, object: u32) -> bool {
         self.is_up(drive) && (self.stale.is_empty() || !self.stale.contains(&(drive, volume, object)))
@@ -71,7 +71,7 @@ impl Availability {
         }
     }
 
-    /// Whether a replica lacks writes that it can be given.
+    /// Returns whether a replica lacks writes that it can be given.
     #[inline]
     pub fn can_catch_up(&self, drive: u32, volume: u32, object: u32) -> bool {
         !self.stale.is_empty() && self.is_up(drive) && self.stale.contains(&(drive, volume, object))

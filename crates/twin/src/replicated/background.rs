@@ -22,7 +22,7 @@ const DRIVE_FAILURE: &str = "drive-failure";
 const SERVICE_STOP: &str = "service-stop";
 const SERVICE_START: &str = "service-start";
 
-/// Whether replicas do not serve after an action.
+/// Returns whether replicas do not serve after an action.
 pub(super) fn takes_replicas(action: &str) -> bool {
     matches!(action, DRIVE_FAILURE | SERVICE_STOP)
 }

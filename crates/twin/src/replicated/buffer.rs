@@ -15,7 +15,7 @@ pub(crate) struct Buffer {
     rate: Rate,
     capacity_bytes: u64,
     used_bytes: u64,
-    /// What was in use when a window of a fast-forward began.
+    /// Bytes in use when a window of a fast-forward began.
     used_at_window_bytes: u64,
     waiting: VecDeque<(ReplicaOf, u64)>,
 }
@@ -77,8 +77,8 @@ impl Buffer {
         self.used_at_window_bytes = self.used_bytes;
     }
 
-    /// Whether it can go on as it has since then: where it stays empty. A level between changes over time, and that a full one may be
-    /// skipped has not been shown: which disks its writes wait for wanders.
+    /// Returns whether it can go on as it has since then: where it stays empty. A level between changes over time, and
+    /// that a full one may be skipped has not been shown: which disks its writes wait for wanders.
     pub fn is_steady(&self) -> bool {
         // What batches take out at once, and what is under way: a twentieth of the buffer.
         [self.used_bytes, self.used_at_window_bytes]

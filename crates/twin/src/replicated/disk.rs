@@ -30,7 +30,7 @@ struct Dirty {
 }
 
 payloads! {
-    /// What a command to the disk is for.
+    /// Purpose of a command to the disk.
     Purpose {
         /// A replica's read.
         0 => Read(ReplicaOf),
@@ -60,9 +60,9 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     disk: HardDisk,
-    /// When the event loop looks at it next; `u64::MAX` for not at all.
+    /// Moment at which the event loop looks at it next; `u64::MAX` for not at all.
     pub wake_ns: u64,
-    /// When a batch that is not full is due, until the event loop has taken that up.
+    /// Moment at which a batch that is not full is due, until the event loop has taken that up.
     batch_due_ns: Option<u64>,
     is_batch_planned: bool,
     dirty: VecDeque<Dirty>,
@@ -130,7 +130,7 @@ impl Disk {
         self.disk.slow_down(slowness);
     }
 
-    /// How slow the disk is at present.
+    /// Returns how slow the disk is at present.
     pub fn slowness(&self) -> Slowness {
         self.disk.slowness()
     }
@@ -152,7 +152,7 @@ impl Disk {
         self.start_writes(now_ns);
     }
 
-    /// When the event loop is to call `batch_is_due`, where it has not been told yet.
+    /// Returns when the event loop is to call `batch_is_due`, where it has not been told yet.
     pub fn take_batch_due_ns(&mut self) -> Option<u64> {
         let due_ns = self.batch_due_ns.take().filter(|_| !self.is_batch_planned)?;
         self.is_batch_planned = true;
@@ -232,7 +232,7 @@ impl Disk {
         self.disk.submit(now_ns, purpose.pack(), DiskCommand { direction, offset_bytes, length_bytes });
     }
 
-    /// When the disk has something to do.
+    /// Returns when the disk has something to do.
     pub fn next_event_ns(&mut self) -> Option<u64> {
         self.disk.next_event_ns()
     }

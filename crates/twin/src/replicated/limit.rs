@@ -67,7 +67,7 @@ impl Limit {
         Ok(self)
     }
 
-    /// Whether every part that is given can be a limit.
+    /// Returns whether every part that is given can be a limit.
     pub(crate) fn is_possible(&self) -> bool {
         [self.iops, self.iops_per_gib, self.bw_bytes_per_s, self.bw_bytes_per_s_per_gib]
             .into_iter()
@@ -117,7 +117,7 @@ impl Limiter {
         self.ns_per_byte = bw_bytes_per_s.map_or(0.0, |rate| SECOND_NS / rate);
     }
 
-    /// Whether there is a limit.
+    /// Returns whether there is a limit.
     #[inline]
     pub fn is_limited(&self) -> bool {
         self.is_limited

@@ -69,7 +69,7 @@ const EIO: i32 = 5;
 const FLASH_STREAM: u64 = 1;
 const INDEX_STREAM: u64 = 2;
 
-/// What jobs are for: from this job on, this volume through this host.
+/// Attachment of jobs: from this job on, this volume through this host.
 #[derive(Debug, Clone, Copy)]
 struct Attachment {
     first_job: u32,
@@ -251,17 +251,18 @@ impl ArrayModel for Model {
         self.nodes.iter_mut().for_each(|node| node.buffer.begin_window());
     }
 
-    /// What lasts longer than a window is what moves and what the buffers hold. Volumes fill so little of the flash drives
-    /// that collection hardly moves anything, whatever is written (`docs/models/storpool.md`).
+    /// Returns what lasts longer than a window is what moves and what the buffers hold. Volumes fill so little of the
+    /// flash drives that collection hardly moves anything, whatever is written (`docs/models/storpool.md`).
     fn steady_for_ns(&self, _window_ns: u64, _left_ns: u64) -> u64 {
         let is_steady =
             !self.relocation.is_under_way && self.nodes.iter().all(|node| node.buffer.is_steady());
         if is_steady { u64::MAX } else { 0 }
     }
 
-    /// Where a hybrid volume loses an NVMe replica, reads go to disks, which hold the places of all queues; writes fill the buffers
-    /// behind them until the load stalls and starts anew. When that happens differs by half a minute from one seed to the next
-    /// (1,024 outstanding, 4K, 30 % reads: 29 to 62 s after the failure in eight exact runs, `docs/models/storpool.md`).
+    /// Returns where a hybrid volume loses an NVMe replica, reads go to disks, which hold the places of all queues;
+    /// writes fill the buffers behind them until the load stalls and starts anew. When that happens differs by half a
+    /// minute from one seed to the next (1,024 outstanding, 4K, 30 % reads: 29 to 62 s after the failure in eight exact
+    /// runs, `docs/models/storpool.md`).
     fn is_chaotic_after(&self, action: &str) -> bool {
         let is_hybrid = |classes: &[DriveClass; COPIES]| classes[0] != classes[COPIES - 1];
         background::takes_replicas(action)
@@ -279,7 +280,7 @@ impl ArrayModel for Model {
         report::find_drive(&self.placement.drives, value)
     }
 
-    /// What the placement has become is not among them: events make it anew.
+    /// Returns what the placement has become is not among them: events make it anew.
     fn faults(&self) -> Faults {
         Faults::default()
     }

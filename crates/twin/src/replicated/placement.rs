@@ -61,7 +61,7 @@ impl Drives {
         self.drive_slots.len() as u32
     }
 
-    /// Where a drive is.
+    /// Returns where a drive is.
     #[inline]
     pub fn drive_slot(&self, drive: u32) -> DriveSlot {
         self.drive_slots[drive as usize]
@@ -207,19 +207,19 @@ impl Placement {
         self.objects[volume as usize].len() as u32
     }
 
-    /// Whether a replica can be read.
+    /// Returns whether a replica can be read.
     #[inline]
     pub fn serves(&self, place: &Place, volume: u32, object: u32) -> bool {
         self.availability.serves(place.drive, volume, object)
     }
 
-    /// Whether a replica of an object lacks writes that it can be given.
+    /// Returns whether a replica of an object lacks writes that it can be given.
     pub fn can_catch_up(&self, volume: u32, object: u32) -> bool {
         let places = self.places(volume, object);
         places.iter().any(|place| self.availability.can_catch_up(place.drive, volume, object))
     }
 
-    /// Whether an object lies as these classes want it, on drives that are not lost.
+    /// Returns whether an object lies as these classes want it, on drives that are not lost.
     pub fn fits(&self, volume: u32, object: u32, classes: [DriveClass; COPIES]) -> bool {
         let places = self.places(volume, object);
         places.iter().zip(classes).all(|(place, class)| {

@@ -13,7 +13,7 @@ pub(crate) struct Move {
     pub object: u32,
     /// The replica that is read.
     pub source: Place,
-    /// Where it will lie.
+    /// Places where it will lie.
     pub places: ReplicaLocations,
     /// Those of the places that hold nothing of it yet.
     pub targets: [Place; COPIES],
@@ -58,7 +58,7 @@ impl Relocation {
         }
     }
 
-    /// When the next chunk may start, so that all together keep to the rate.
+    /// Returns when the next chunk may start, so that all together keep to the rate.
     pub fn next_start_ns(&mut self, now_ns: u64) -> u64 {
         let at_ns = self.next_start_ns.max(now_ns);
         self.next_start_ns = at_ns + self.spacing_ns;

@@ -12,8 +12,8 @@ pub(crate) struct Share {
     pub memory_bytes: u64,
 }
 
-/// What an instance of the service of that name gets: its wish, or where a slice's services wish for more than the slice
-/// has, the same part of its wish as the others get. A service that is not described has one core.
+/// Returns what an instance of the service of that name gets: its wish, or where a slice's services wish for more than
+/// the slice has, the same part of its wish as the others get. A service that is not described has one core.
 pub(crate) fn share(description: &Description, settings: &Settings, name: &str) -> Share {
     let Some(service) = description.services.iter().find(|service| service.name == name) else {
         return Share { processors: 1.0, memory_bytes: u64::MAX };
@@ -45,7 +45,7 @@ pub(crate) fn share(description: &Description, settings: &Settings, name: &str) 
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pool: ServerPool,
-    /// What a microsecond of a whole core takes here.
+    /// Time that a microsecond of a whole core takes here.
     slowness: f64,
     pub requests: u64,
 }

@@ -59,7 +59,7 @@ impl NodeService {
         }
     }
 
-    /// Whether a drive is reached through it.
+    /// Returns whether a drive is reached through it.
     fn has(self, drive_slot: DriveSlot) -> bool {
         let is_own = match self.which {
             Which::Server(number) => drive_slot.instance == number,
@@ -78,7 +78,7 @@ pub struct ServiceDrives {
     pub drives: Vec<u32>,
 }
 
-/// Which drives a service is on the way to.
+/// Returns which drives a service is on the way to.
 ///
 /// # Errors
 /// [`TwinError`] where there is no such service, or it is on the way to none.

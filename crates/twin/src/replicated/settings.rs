@@ -13,7 +13,7 @@ const RATE: &str = "a number above 0";
 const CORES: &str = "a number of processor cores from 0.01 to 1024";
 const BYTES: &str = "a size in bytes";
 
-/// What plans set.
+/// Settings of plans.
 const OWN: [Setting; 8] = [
     Setting { name: "volume", takes: VOLUME, says: "which volume is loaded" },
     Setting { name: "host", takes: HOST, says: "which machine issues the load" },

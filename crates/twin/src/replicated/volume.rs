@@ -29,7 +29,7 @@ pub(crate) struct Volume {
     pub limiter: Limiter,
     /// I/Os that the limit holds back.
     pub waiting: VecDeque<u32>,
-    /// When the event loop looks at them next; `u64::MAX` for not at all.
+    /// Moment at which the event loop looks at them next; `u64::MAX` for not at all.
     pub wake_ns: u64,
     pub under_way: u64,
     pub read: Done,

@@ -20,7 +20,7 @@ pub(crate) struct Parts {
 pub(crate) struct Command {
     /// First byte on the RAID set.
     pub offset_bytes: u64,
-    /// When the job's thread had handed it over.
+    /// Moment at which the job's thread had handed it over.
     pub issued_at_ns: u64,
     pub length_bytes: u32,
     pub tag: u32,
@@ -99,7 +99,7 @@ impl Marks {
 }
 
 payloads! {
-    /// What happens next to a command.
+    /// Next event of a command.
     ModelEvent {
         /// The job's thread hands the command to its link.
         0 => Issue(u32),

@@ -13,7 +13,7 @@ use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
 pub(crate) struct Timing {
     read_ns: u64,
     write_ns: u64,
-    /// How much longer all work takes with each command under way, in 2^-32.
+    /// Share by which all work takes longer with each command under way, in 2^-32.
     crowding: u64,
     engine: Rate,
     parity: Rate,
@@ -21,7 +21,7 @@ pub(crate) struct Timing {
     dirty_limit_bytes: u64,
     destage_commands: u32,
     parity_updates: u32,
-    /// Whether changes of parity wait for one another at all.
+    /// True where changes of parity wait for one another at all.
     pub limits_parity_updates: bool,
     pub read_answer_ns: u64,
     pub write_answer_ns: u64,
@@ -66,23 +66,24 @@ impl Timing {
         }
     }
 
-    /// Whether work takes longer while more of it is under way.
+    /// Returns whether work takes longer while more of it is under way.
     pub fn is_crowded(&self) -> bool {
         self.crowding > 0
     }
 
-    /// What the quickest command takes of a processor.
+    /// Returns what the quickest command takes of a processor.
     pub fn quickest_command_ns(&self) -> u64 {
         self.read_ns.min(self.write_ns)
     }
 
-    /// What the parity engine takes to move so many bytes, so many of them new parity, where nothing else is under way.
+    /// Returns what the parity engine takes to move so many bytes, so many of them new parity, where nothing else is
+    /// under way.
     #[inline]
     pub fn parity_ns(&self, moved_bytes: u64, parity_bytes: u64) -> u64 {
         self.engine.duration_ns(moved_bytes) + self.parity.duration_ns(parity_bytes)
     }
 
-    /// How long takes what takes `alone_ns` where nothing else is under way.
+    /// Returns how long takes what takes `alone_ns` where nothing else is under way.
     #[inline]
     fn among(&self, under_way: u32, alone_ns: u64) -> u64 {
         if self.crowding == 0 {
@@ -99,7 +100,7 @@ const CROWDING_BITS: u32 = 32;
 /// A cache that holds less than one part in so many of its limit does not matter: destaging keeps up.
 const SMALL_SHARE: u128 = 50;
 
-/// What of the write cache was in use at a moment.
+/// Fill of the write cache at a moment.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fill {
     dirty_bytes: u64,
@@ -236,7 +237,8 @@ impl Controller {
         self.level_start = Fill { dirty_bytes: self.dirty_bytes, destaging: self.destaging, at_ns: now_ns };
     }
 
-    /// Whether the cache stays as it is for `left_ns` more, at the pace at which it has filled or drained since the level began.
+    /// Returns whether the cache stays as it is for `left_ns` more, at the pace at which it has filled or drained since
+    /// the level began.
     pub fn stays_level(&self, now_ns: u64, left_ns: u64) -> bool {
         let observed_ns = now_ns.saturating_sub(self.level_start.at_ns).max(1);
         // Whether what has changed by so much does not change by as much as there is room for.

@@ -142,9 +142,9 @@ flash_drives! {
         pub spares: Option<Parameter<u32>>,
         /// Flash that is kept erased where there is time to collect.
         pub erased_reserve_bytes: Parameter<u64>,
-        /// How the block to collect is chosen.
+        /// Policy by which the block to collect is chosen.
         pub collection: Parameter<CollectionPolicy>,
-        /// Which writes share an open block.
+        /// Write frontiers: which writes share an open block.
         pub frontiers: Parameter<WriteFrontiers>,
         /// Superblocks that collection is simulated with.
         pub superblocks: Parameter<u32>,

@@ -32,7 +32,7 @@ pub(crate) struct Drives {
     drives: Vec<FlashDrive>,
     /// By place in the set: the number of the drive that is fitted in it.
     fitted: Box<[u32]>,
-    /// What drives have counted that are no longer in the set, with their numbers.
+    /// Counters of drives that are no longer in the set, with their numbers.
     retired: Vec<(u32, FlashCounters)>,
     /// Units written by the host to each drive when the window began.
     at_window: Vec<u64>,
@@ -110,7 +110,7 @@ impl Drives {
         self.drives[place as usize].slow_down(slowness);
     }
 
-    /// How slow the drive in a place is at present.
+    /// Returns how slow the drive in a place is at present.
     pub fn slowness(&self, place: u32) -> Slowness {
         self.drives.get(place as usize).map_or(Slowness::NONE, FlashDrive::slowness)
     }
@@ -137,13 +137,13 @@ impl Drives {
         }
     }
 
-    /// When a read of one place, begun now, is done.
+    /// Returns when a read of one place, begun now, is done.
     #[inline]
     pub fn read_place(&mut self, now_ns: u64, place: layout::Place, length_bytes: u32) -> u64 {
         self.drives[usize::from(place.drive)].read(now_ns, place.offset_bytes, length_bytes)
     }
 
-    /// When a write of one place, begun now, is safe in the drive.
+    /// Returns when a write of one place, begun now, is safe in the drive.
     #[inline]
     pub fn write_place(
         &mut self,
@@ -156,12 +156,13 @@ impl Drives {
         drive.write(now_ns, place.offset_bytes, length_bytes, temperature)
     }
 
-    /// What a read that nothing keeps waiting takes at the least if it begins and ends at multiples of `grain_bytes`.
+    /// Returns what a read that nothing keeps waiting takes at the least if it begins and ends at multiples of
+    /// `grain_bytes`.
     pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
         self.template.quickest_read_ns(grain_bytes)
     }
 
-    /// When all these reads, begun now, are done.
+    /// Returns when all these reads, begun now, are done.
     #[inline]
     pub fn read(&mut self, now_ns: u64, ios: &[layout::DriveIo]) -> u64 {
         ios.iter().fold(now_ns, |done_ns, io| {
@@ -170,7 +171,7 @@ impl Drives {
         })
     }
 
-    /// When all these writes, begun now, are safe in the drives.
+    /// Returns when all these writes, begun now, are safe in the drives.
     #[inline]
     pub fn write<'a>(&mut self, now_ns: u64, ios: impl IntoIterator<Item = &'a layout::DriveIo>) -> u64 {
         ios.into_iter().fold(now_ns, |done_ns, io| {
@@ -200,13 +201,13 @@ impl Drives {
         self.drives.iter().zip(&self.at_window).map(|(drive, &at)| (drive, drive.counters().host_units - at))
     }
 
-    /// Whether a drive pays for collection at present.
+    /// Returns whether a drive pays for collection at present.
     pub fn are_collecting(&self) -> bool {
         self.drives.iter().any(FlashDrive::is_collecting)
     }
 
-    /// How long the load of the window may go on before a drive must begin to collect. All its write-free time for
-    /// drives that collect already.
+    /// Returns how long the load of the window may go on before a drive must begin to collect. All its write-free time
+    /// for drives that collect already.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
         self.units_in_window()
             .filter(|(drive, units)| !drive.is_collecting() && *units > 0)

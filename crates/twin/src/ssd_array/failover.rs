@@ -5,7 +5,7 @@ use super::{Model, UPDATE_REMEDY};
 use crate::availability::{Capabilities, ControllerEvent};
 
 impl Model {
-    /// What can happen to this array.
+    /// Returns what can happen to this array.
     pub(super) fn capabilities(&self) -> Capabilities {
         self.failover.capabilities(self.set.drives(), UPDATE_REMEDY)
     }

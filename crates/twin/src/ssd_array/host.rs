@@ -8,7 +8,7 @@ use super::settings::Settings;
 use crate::engine::{Rate, Server, nanos_of_us};
 use crate::part::{Counters, LinkServers, count_threads};
 
-/// What is on its way to one LUN over one link.
+/// Commands on their way to one LUN over one link.
 #[derive(Debug, Clone, Default)]
 struct Queue {
     sent: u32,
@@ -68,7 +68,7 @@ impl Host {
         }
     }
 
-    /// When a job's thread, asked now, hands over an I/O of so many bytes.
+    /// Returns when a job's thread, asked now, hands over an I/O of so many bytes.
     #[inline]
     pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, bytes: u32) -> u64 {
         if job as usize >= self.threads.len() {
@@ -94,7 +94,7 @@ impl Host {
         &mut self.queues[usize::from(command.lun) * self.links.count() + usize::from(command.link)]
     }
 
-    /// Whether a command may be sent now; otherwise it waits for its LUN and link.
+    /// Returns whether a command may be sent now; otherwise it waits for its LUN and link.
     #[inline]
     pub fn may_send(&mut self, index: u32, command: &Command) -> bool {
         let depth = self.queue_depth;
@@ -124,32 +124,32 @@ impl Host {
         next
     }
 
-    /// When a command without data reaches the array: it takes no part in what limits data.
+    /// Returns when a command without data reaches the array: it takes no part in what limits data.
     #[inline]
     pub fn command_ns(&self) -> u64 {
         self.links.command_ns()
     }
 
-    /// Whether reads share anything with writes on their way: an adapter that limits both.
+    /// Returns whether reads share anything with writes on their way: an adapter that limits both.
     pub fn shares_adapters(&self) -> bool {
         self.adapter_rate != Rate::UNLIMITED
     }
 
-    /// When written data, sent now, are in the array.
+    /// Returns when written data, sent now, are in the array.
     #[inline]
     pub fn send_to_array(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
         let moved_ns = self.adapt(now_ns, link, bytes);
         self.links.send_to_array(now_ns, u32::from(link), bytes).max(moved_ns)
     }
 
-    /// When read data, sent at `at_ns`, are in the host.
+    /// Returns when read data, sent at `at_ns`, are in the host.
     #[inline]
     pub fn send_to_host(&mut self, at_ns: u64, link: u16, bytes: u64) -> u64 {
         let moved_ns = self.adapt(at_ns, link, bytes);
         self.links.send_to_host(at_ns, u32::from(link), bytes).max(moved_ns)
     }
 
-    /// When the adapter behind a link has moved data.
+    /// Returns when the adapter behind a link has moved data.
     #[inline]
     fn adapt(&mut self, now_ns: u64, link: u16, bytes: u64) -> u64 {
         // An adapter that takes no time is no resource: reads come to it ahead of the clock.
@@ -159,7 +159,7 @@ impl Host {
         self.adapters[usize::from(link)].serve(now_ns, self.adapter_rate.duration_ns(bytes))
     }
 
-    /// What threads, links and adapters have done.
+    /// Counts what threads, links and adapters have done.
     pub fn count_into(&self, counters: &mut Counters) {
         let busy_ns = self.threads.iter().map(Server::busy_ns).sum();
         count_threads(self.threads.len() as u64, busy_ns, counters, "host");

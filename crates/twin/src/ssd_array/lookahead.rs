@@ -64,7 +64,7 @@ impl Lookahead {
         (seen_ns > now_ns).then_some(seen_ns)
     }
 
-    /// When data that are at their link at `at_ns` are seen to; `None` for now.
+    /// Returns when data that are at their link at `at_ns` are seen to; `None` for now.
     #[inline]
     pub fn until_links(self, now_ns: u64, at_ns: u64) -> Option<u64> {
         let seen_ns = at_ns - self.links_ns;
@@ -89,7 +89,7 @@ impl Lookahead {
         now_ns + self.drives_ns
     }
 
-    /// When data are at their link that are seen to now.
+    /// Returns when data are at their link that are seen to now.
     #[inline]
     pub fn links_ns(self, now_ns: u64) -> u64 {
         now_ns + self.links_ns

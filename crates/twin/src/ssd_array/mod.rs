@@ -44,7 +44,7 @@ pub use description::{
 };
 pub use settings::SHRINK_LIMIT;
 
-/// What lets such an array lose a controller for a while.
+/// Remedy that lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe the update under `ssd_array.firmware_update`";
 
 /// Simulated array of solid-state drives.
@@ -83,7 +83,7 @@ pub(crate) struct Model {
     failover: Failover,
     /// Pending background tasks, by their number in the queue.
     own: Slab<BackgroundTask>,
-    /// Whether the writes of the time that is skipped next were applied by range already.
+    /// True where the writes of the time that is skipped next were applied by range already.
     has_skipped_ranges: bool,
 }
 
@@ -258,8 +258,8 @@ impl ArrayModel for Model {
         self.failover.skip_time(duration_ns);
     }
 
-    /// Where erased flash is used up before the load ends: how much of it each drive has taken, by chance more than others, says
-    /// when the cliff comes.
+    /// Returns where erased flash is used up before the load ends: how much of it each drive has taken, by chance more
+    /// than others, says when the cliff comes.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
         // A window shows how fast erased flash is used within some tenths.
         self.drives.steady_for_ns(window_ns) < left_ns.saturating_mul(2)

@@ -172,7 +172,7 @@ impl Model {
         }
     }
 
-    /// What is planned is written; returns when it is in the drives.
+    /// Returns what is planned is written; returns when it is in the drives.
     fn write_planned(&mut self, at_ns: u64) -> u64 {
         let writes = self.plan.writes();
         if self.has_parity {

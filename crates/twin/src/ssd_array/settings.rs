@@ -68,7 +68,7 @@ pub(crate) struct Settings {
     pub raid: u8,
     pub coverage_percent: u8,
     pub condition: Condition,
-    /// How many times less room there is than described.
+    /// Divisor of the room: described room for each byte that there is.
     pub shrink: u32,
     pub on: Switches,
 }

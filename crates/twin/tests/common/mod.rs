@@ -40,7 +40,7 @@ pub struct Run {
     pub runtime_s: u64,
 }
 
-/// What a load did.
+/// Result of a load.
 #[derive(Debug)]
 pub struct Total {
     pub samples: Vec<Sample>,

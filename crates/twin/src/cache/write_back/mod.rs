@@ -21,9 +21,9 @@ pub(crate) struct WriteCache {
     /// Blocks in use, of extents on their way to the drives as well.
     blocks: u64,
     stripes_under_way: u32,
-    /// Where the sweep over the addresses stands.
+    /// Place of the sweep over the addresses.
     sweep_byte: u64,
-    /// Where extents began when they were written, oldest first, in order of age only. Those that have gone or
+    /// Starts of extents when they were written, oldest first, in order of age only. Those that have gone or
     /// grown since are passed over.
     ages: VecDeque<u64>,
     /// Tags that wait for room, in order.
@@ -44,12 +44,12 @@ pub(crate) struct WriteCache {
 struct Window {
     /// In use when it began.
     blocks: u64,
-    /// What was seen in the one before.
+    /// Figures of the window before.
     before: Seen,
     seen: Seen,
 }
 
-/// What says how full a cache is going to be.
+/// Figures that tell how full a cache is going to be.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     /// There has been something to destage, and for a moment there was less than may be under way at once.
@@ -132,12 +132,12 @@ impl WriteCache {
         self.blocks = self.blocks + self.blocks_of(first, end) - replaced;
     }
 
-    /// Whether all of a range is dirty.
+    /// Returns whether all of a range is dirty.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
         self.extents.range(..=offset).next_back().is_some_and(|(_, &end)| offset + length <= end)
     }
 
-    /// Whether a stripe is to be put on the drives now.
+    /// Returns whether a stripe is to be put on the drives now.
     pub fn is_due(&mut self) -> bool {
         if self.stripes_under_way >= self.stripes_limit {
             return false;
@@ -224,7 +224,7 @@ impl WriteCache {
         (end > byte).then_some((first, end))
     }
 
-    /// What was taken is on the drives.
+    /// Notes that the stripe that was taken is on the drives.
     pub fn stripe_is_written(&mut self, blocks: u64) {
         self.stripes_under_way -= 1;
         self.blocks -= blocks;
@@ -269,9 +269,9 @@ impl WriteCache {
         self.window = Window { blocks: self.blocks, before: self.window.seen, seen: Seen::default() };
     }
 
-    /// Whether the fill has done since the window began, and in the window before it, what it would do for ever: nothing, stay
-    /// where destaging begins because that keeps up, or stay full because it does not. Where it is says less: a cache that is
-    /// nearly full still takes in faster than it will.
+    /// Returns whether the fill has done since the window began, and in the window before it, what it would do for
+    /// ever: nothing, stay where destaging begins because that keeps up, or stay full because it does not. Where it is
+    /// says less: a cache that is nearly full still takes in faster than it will.
     pub fn is_steady(&self) -> bool {
         let Window { blocks, before, seen } = self.window;
         let keeps_up = |seen: Seen| seen.keeps_up && !seen.is_full;

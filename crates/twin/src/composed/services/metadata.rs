@@ -4,7 +4,7 @@ use load::{Direction, Random};
 
 use super::request::Io;
 
-/// What is read of an index or a map at once.
+/// Bytes of an index or a map that are read at once.
 const READ_BYTES: u32 = 4096;
 /// Metadata lies at multiples of this.
 const PLACE_BYTES: u64 = 4096;
@@ -36,7 +36,7 @@ impl Metadata {
         }
     }
 
-    /// Whether a reference to a table of which such a share is in memory finds the rest.
+    /// Returns whether a reference to a table of which such a share is in memory finds the rest.
     pub fn misses(&mut self, in_memory: f64) -> bool {
         in_memory < 1.0 && self.random.unit_open() >= in_memory
     }

@@ -31,7 +31,7 @@ impl Mirror {
         }
     }
 
-    /// When data that is sent now is at the second array.
+    /// Returns when data that is sent now is at the second array.
     pub fn send(&mut self, now_ns: u64, bytes: u64) -> u64 {
         self.commands += 1;
         let ready_ns = now_ns + self.earlier_trips * 2 * self.way_ns;

@@ -136,7 +136,7 @@ impl Services {
         has_any.then(|| Box::new(services))
     }
 
-    /// Whether a cache on drives answers what memory does not.
+    /// Returns whether a cache on drives answers what memory does not.
     fn has_drive_cache(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.is_lost)
     }
@@ -339,14 +339,14 @@ impl Services {
         }
     }
 
-    /// Whether what commands need stays as it is.
+    /// Returns whether what commands need stays as it is.
     pub fn is_steady(&self) -> bool {
         self.thin.as_ref().is_none_or(Thin::is_steady)
             && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
             && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
     }
 
-    /// When a service does something by itself.
+    /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
         self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns)
     }
@@ -384,7 +384,7 @@ impl Services {
 }
 
 impl CacheOnDrives {
-    /// What is read from elsewhere is kept, after the answer.
+    /// Keeps what was read from elsewhere, after the answer.
     fn admit(&mut self, served: &mut Served, request: Request) {
         let first = request.address.div_ceil(SECTOR_BYTES) * SECTOR_BYTES;
         let end = (request.address + request.length_bytes) / SECTOR_BYTES * SECTOR_BYTES;

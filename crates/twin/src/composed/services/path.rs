@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// When the end of an I/O is known to its command: that of the second array has its way back.
+    /// Returns when the end of an I/O is known to its command: that of the second array has its way back.
     pub(in super::super) fn ends_at_ns(&self, index: u32, at_ns: u64) -> u64 {
         let is_remote = usize::from(self.commands.get(index).set) >= self.own_sets;
         let mirror = self.services.as_ref().and_then(|services| services.mirror.as_ref());
@@ -213,7 +213,7 @@ impl Model {
         }
     }
 
-    /// What services do by themselves at this moment.
+    /// Does what services do by themselves at this moment.
     pub(in super::super) fn run_services(&mut self) {
         let now_ns = self.now_ns;
         let Some(services) = &mut self.services else { return };

@@ -8,7 +8,7 @@ use crate::part::Counters;
 use super::super::rates::rate;
 use super::metadata::{Metadata, share_in_memory};
 
-/// What drives address.
+/// Sector: the unit of drives' addresses.
 const SECTOR_BYTES: u64 = 512;
 
 /// Reducer of an array.
@@ -30,7 +30,7 @@ pub(crate) struct Reduction {
     index_reads: u64,
 }
 
-/// What a write comes to.
+/// Result of reducing a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reduced {
     pub stored_bytes: u64,

@@ -13,7 +13,7 @@ pub(crate) enum Stage {
     Record,
     /// The host's data.
     Data,
-    /// What follows the answer: the host does not wait for it.
+    /// After the answer: the host does not wait for it.
     After,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Snapshots {
     delete_pause_ns: u64,
     /// By extent: the newest snapshot when it was kept last.
     kept_at: Sparse,
-    /// Where extents lie that were written elsewhere, in their sets.
+    /// Places, in their sets, of extents that were written elsewhere.
     moved: BTreeMap<u64, u64>,
     taken: u32,
     all: VecDeque<Snapshot>,
@@ -49,7 +49,7 @@ pub(crate) struct Snapshots {
     deleted: u64,
 }
 
-/// What is due by itself.
+/// Task that is due by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SnapshotTask {
     Take,
@@ -116,8 +116,8 @@ impl Snapshots {
         Some(kept.number)
     }
 
-    /// Whether the extent of an address has to be kept before it is written, which is noted. Where there is no room the oldest
-    /// snapshots are deleted, which the second value counts.
+    /// Returns whether the extent of an address has to be kept before it is written, which is noted. Where there is no
+    /// room the oldest snapshots are deleted, which the second value counts.
     pub fn must_keep(&mut self, address: u64, set: usize, now_ns: u64) -> (bool, u32) {
         let Some(newest) = self.all.back().map(|kept| kept.number) else { return (false, 0) };
         let extent = address / self.extent_bytes;
@@ -154,7 +154,7 @@ impl Snapshots {
         place
     }
 
-    /// Where the extent of an address lies, if elsewhere.
+    /// Returns where the extent of an address lies, if elsewhere.
     pub fn moved_to(&self, address: u64) -> Option<u64> {
         self.moved.get(&(address / self.extent_bytes)).copied()
     }
@@ -164,12 +164,12 @@ impl Snapshots {
         self.moved.insert(address / self.extent_bytes, place);
     }
 
-    /// When something is due by itself.
+    /// Returns when something is due by itself.
     pub fn next_ns(&self) -> u64 {
         self.due_ns.min(self.deletion_ns)
     }
 
-    /// What is due now.
+    /// Returns what is due now.
     pub fn due(&mut self, now_ns: u64) -> Option<SnapshotTask> {
         if self.due_ns <= now_ns {
             self.due_ns += self.every_ns;
@@ -188,7 +188,7 @@ impl Snapshots {
         self.deletions.iter().any(|left| *left > 0)
     }
 
-    /// Whether writes keep nothing, because there is no snapshot, and no deletion goes on.
+    /// Returns whether writes keep nothing, because there is no snapshot, and no deletion goes on.
     pub fn is_steady(&self) -> bool {
         self.all.is_empty() && !self.is_deleting()
     }

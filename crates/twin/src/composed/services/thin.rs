@@ -16,7 +16,7 @@ pub(crate) struct Thin {
     in_memory: f64,
     /// Units that differ from the condition in which the array began: 1.
     changed: Sparse,
-    /// Whether all units were allocated beforehand.
+    /// True where all units were allocated beforehand.
     began_allocated: bool,
     units: u64,
     allocated: u64,
@@ -48,12 +48,12 @@ impl Thin {
         }
     }
 
-    /// Whether the unit of an address is allocated.
+    /// Returns whether the unit of an address is allocated.
     fn is_allocated(&self, address: u64) -> bool {
         (self.changed.get(address / self.unit_bytes) == 0) == self.began_allocated
     }
 
-    /// Whether nothing of a range is allocated.
+    /// Returns whether nothing of a range is allocated.
     pub fn is_empty(&self, address: u64, length: u64) -> bool {
         !self.units_of(address, length).any(|unit| self.is_allocated(unit * self.unit_bytes))
     }
@@ -125,7 +125,7 @@ impl Thin {
         }
     }
 
-    /// Whether no write can be a first one.
+    /// Returns whether no write can be a first one.
     pub fn is_steady(&self) -> bool {
         self.allocated == self.units
     }

@@ -5,7 +5,8 @@ use super::{DiskCommand, HardDisk};
 use load::Direction;
 
 impl HardDisk {
-    /// Whether a command was there when the one before it ended, and begins where that ended: the head just goes on.
+    /// Returns whether a command was there when the one before it ended, and begins where that ended: the head just
+    /// goes on.
     #[inline]
     pub(super) fn streams_on(&self, start_ns: u64, arrived_ns: u64, offset_bytes: u64) -> bool {
         arrived_ns < start_ns && start_ns == self.last_end_ns && offset_bytes == self.last_end_bytes

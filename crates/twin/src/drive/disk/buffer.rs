@@ -74,7 +74,8 @@ impl ReadAhead {
         }
     }
 
-    /// When the buffer has these bytes: at once, or, where the arm is free to read on, once they have passed under it.
+    /// Returns when the buffer has these bytes: at once, or, where the arm is free to read on, once they have passed
+    /// under it.
     pub fn data_ns(&mut self, now_ns: u64, offset: u64, length: u32, arm_is_free: bool) -> Option<u64> {
         let end = offset + u64::from(length);
         if let Some(growing) = &mut self.growing
@@ -135,7 +136,8 @@ impl DirtyData {
         self.extents.is_empty()
     }
 
-    /// Whether more bytes may be acknowledged. A single write larger than the buffer is let in when that is empty.
+    /// Returns whether more bytes may be acknowledged. A single write larger than the buffer is let in when that is
+    /// empty.
     pub fn fits(&self, length: u32) -> bool {
         self.bytes == 0 || self.bytes + u64::from(length) <= self.limit_bytes
     }

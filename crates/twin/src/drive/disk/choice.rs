@@ -18,7 +18,7 @@ impl HardDisk {
         }
     }
 
-    /// Whether a command waits for the arm.
+    /// Returns whether a command waits for the arm.
     #[inline]
     pub(super) fn has_waiting(&self) -> bool {
         self.planned.is_some() || !self.window.is_empty()

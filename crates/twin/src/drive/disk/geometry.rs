@@ -122,7 +122,7 @@ impl Media {
         self.capacity_bytes
     }
 
-    /// Where the byte at `offset` lies; an offset past the end lies at the end.
+    /// Returns where the byte at `offset` lies; an offset past the end lies at the end.
     #[inline]
     pub fn place(&self, offset_bytes: u64) -> Place {
         let offset = offset_bytes.min(self.capacity_bytes - 1);

@@ -26,7 +26,7 @@ pub struct DiskCommand {
     pub direction: Direction,
     /// First byte on the disk.
     pub offset_bytes: u64,
-    /// How many bytes.
+    /// Length.
     pub length_bytes: u32,
 }
 
@@ -35,7 +35,7 @@ pub struct DiskCommand {
 pub struct DiskCompletion {
     /// The tag that `submit` was given.
     pub tag: u32,
-    /// When it completed.
+    /// Moment of its completion.
     pub at_ns: u64,
 }
 
@@ -72,7 +72,7 @@ struct Pending {
     place: Place,
 }
 
-/// What the arm is doing.
+/// Service of a command: the work of the arm.
 #[derive(Debug, Clone, Copy)]
 struct Service {
     end_ns: u64,
@@ -98,10 +98,10 @@ pub struct HardDisk {
     plans_ahead: bool,
     age_limit_ns: u64,
     radius: f64,
-    /// Where and when the last transfer ended, for transfers that follow without a gap.
+    /// End of the last transfer, in place and time, for transfers that follow without a gap.
     last_end_bytes: u64,
     last_end_ns: u64,
-    /// When the arm became or becomes free.
+    /// Moment at which the arm became or becomes free.
     free_at_ns: u64,
     interface_free_ns: u64,
     service: Option<Service>,
@@ -165,12 +165,12 @@ impl HardDisk {
         self.slowness = slowness;
     }
 
-    /// How slow it is at present.
+    /// Returns how slow it is at present.
     pub fn slowness(&self) -> Slowness {
         self.slowness
     }
 
-    /// Whether it neither reorders nor buffers, so that [`HardDisk::serve_in_order`] does all that it would.
+    /// Returns whether it neither reorders nor buffers, so that [`HardDisk::serve_in_order`] does all that it would.
     pub fn can_serve_in_order(&self) -> bool {
         self.window_limit == 1 && !self.read_ahead.is_on() && !self.dirty.is_on()
     }
@@ -243,7 +243,8 @@ impl HardDisk {
         }
     }
 
-    /// When `advance` has something to do; `None` while nothing is under way. A disk chooses its next command when this or
+    /// Returns when `advance` has something to do; `None` while nothing is under way. A disk chooses its next command
+    /// when this or
     /// `advance` is called, or at a later submission: commands handed over at the moment of a completion, before this is
     /// called, take part in the choice.
     pub fn next_event_ns(&mut self) -> Option<u64> {
@@ -294,7 +295,7 @@ impl HardDisk {
         }
     }
 
-    /// When the buffer has the data of a read, if the arm need not go for it.
+    /// Returns when the buffer has the data of a read, if the arm need not go for it.
     fn buffered_read_ns(&mut self, now_ns: u64, command: &DiskCommand) -> Option<u64> {
         let ready_ns = now_ns + self.overhead_ns;
         if self.dirty.holds(command.offset_bytes, command.length_bytes) {

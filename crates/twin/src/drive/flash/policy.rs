@@ -1,6 +1,6 @@
 //! Policies of garbage collection.
 
-/// How the block to collect is chosen.
+/// Policy by which the block to collect is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collection {
     /// The block with the fewest valid units.

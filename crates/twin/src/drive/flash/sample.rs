@@ -21,7 +21,7 @@ const SUM_BITS: u32 = 20;
 /// No host unit is charged more moved units than this: a block without an invalid unit gives nothing back.
 const CHARGE_LIMIT: u64 = (super::translation::UNITS_PER_BLOCK_LIMIT as u64) << 20;
 
-/// How often a place of the right temperature is drawn for a write of skipped time, before any place will do. One unit in
+/// Draws of a place of the right temperature for a write of skipped time, before any place will do. One unit in
 /// 25 is parity where there is least of it.
 const DRAWS: u32 = 400;
 
@@ -49,7 +49,7 @@ pub(super) struct SampledTranslation {
     next_recent: u32,
 }
 
-/// How many of the last runs are remembered. They are drawn from for the next stretch that is not simulated, so they
+/// Number of the last runs that are remembered. They are drawn from for the next stretch that is not simulated, so they
 /// should be more than what is drawn: a stretch of 5 s at 4,000 units a second is 25 followed writes.
 const RECENT: usize = 256;
 
@@ -90,7 +90,7 @@ impl SampledTranslation {
         &self.translation
     }
 
-    /// How many units of the drive one followed unit stands for.
+    /// Returns how many units of the drive one followed unit stands for.
     pub fn stride(&self) -> u32 {
         self.stride
     }

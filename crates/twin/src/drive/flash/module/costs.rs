@@ -21,7 +21,7 @@ pub(super) struct Costs {
     pub channel_program_ns: u64,
     pub channel_fs_per_byte: u64,
     pub bus_unit_ns: u64,
-    /// What a moved unit takes of the bus: two crossings and its relocation.
+    /// Time that a moved unit takes of the bus: two crossings and its relocation.
     pub bus_moved_ns: u64,
     pub bus_fs_per_byte: u64,
     pub read_command_ns: u64,

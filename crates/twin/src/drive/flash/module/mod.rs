@@ -23,7 +23,7 @@ use steps::{Die, Server};
 /// The stream of chance for time that is not simulated; collection has the seed's own.
 const CARRY_STREAM: u64 = 1;
 
-/// How a drive starts.
+/// Condition in which a drive starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
     /// Erased.
@@ -42,7 +42,7 @@ pub struct FlashDrive {
     channels: Vec<Server>,
     bus: Server,
     controller: Server,
-    /// When each of the programs that fill the buffer is done, oldest next.
+    /// Ends of the programs that fill the buffer, oldest next.
     buffered_programs: Vec<u64>,
     next_buffered: usize,
     next_die: u32,
@@ -155,7 +155,7 @@ impl FlashDrive {
         self.costs = self.described_costs.times(slowness);
     }
 
-    /// How slow it is at present.
+    /// Returns how slow it is at present.
     pub fn slowness(&self) -> Slowness {
         self.slowness
     }
@@ -165,7 +165,7 @@ impl FlashDrive {
         1 << self.unit_shift
     }
 
-    /// What a read takes at the least that begins and ends at multiples of `grain_bytes`, a power of two.
+    /// Returns what a read takes at the least that begins and ends at multiples of `grain_bytes`, a power of two.
     pub fn quickest_read_ns(&self, grain_bytes: u32) -> u64 {
         let bytes = u64::from(grain_bytes).min(1 << self.page_shift);
         let costs = &self.costs;
@@ -275,7 +275,7 @@ impl FlashDrive {
         self.sampled.translation().counters()
     }
 
-    /// How many units of the drive one unit of the sampled translation stands for.
+    /// Returns how many units of the drive one unit of the sampled translation stands for.
     pub fn sample_stride(&self) -> u32 {
         self.sampled.stride()
     }

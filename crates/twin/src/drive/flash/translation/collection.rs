@@ -102,7 +102,8 @@ impl Translation {
         Some(if self.can_give_back(kind) { kind } else { 1 - kind })
     }
 
-    /// Whether a closed block of this kind has a unit that is not valid. A kind without one would be collected for ever.
+    /// Returns whether a closed block of this kind has a unit that is not valid. A kind without one would be collected
+    /// for ever.
     fn can_give_back(&self, kind: usize) -> bool {
         let open = self.open[kind];
         let open_block = (open.end_slot - self.geometry.units_per_block) >> self.slot_shift;

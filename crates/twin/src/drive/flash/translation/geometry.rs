@@ -26,7 +26,7 @@ pub struct Geometry {
      the reserve must be 2 or more, and a block holds 1 to {UNITS_PER_BLOCK_LIMIT} units"
 )]
 pub struct GeometryError {
-    /// What was asked for.
+    /// Geometry that was asked for.
     pub geometry: Geometry,
 }
 

@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 /// while counting down needs no branch.
 const NOT_CLOSED: i16 = 1 << 14;
 
-/// Which writes share an open block.
+/// Write frontiers: which writes share an open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frontiers {
     /// Host writes and collected units go to one open block.
@@ -37,7 +37,8 @@ pub enum Frontiers {
     },
 }
 
-/// How often a unit is rewritten, as far as the caller knows. Only [`Frontiers::HotAndCold`] heeds it.
+/// Temperature of a unit: how often it is rewritten, as far as the caller knows. Only [`Frontiers::HotAndCold`] heeds
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Temperature {
     /// Rewritten often.
@@ -255,7 +256,7 @@ impl Translation {
         true
     }
 
-    /// Whether a unit holds data.
+    /// Returns whether a unit holds data.
     pub fn is_mapped(&self, unit: u32) -> bool {
         self.slot_of[unit as usize] != NONE
     }
@@ -287,7 +288,7 @@ impl Translation {
         self.counters = TranslationCounters::default();
     }
 
-    /// How many closed blocks have 0, 1, 2, … valid units.
+    /// Returns how many closed blocks have 0, 1, 2, … valid units.
     pub fn valid_count_histogram(&self) -> Vec<u32> {
         let mut histogram = vec![0; self.geometry.units_per_block as usize + 1];
         for &count in self.valid_count.iter().filter(|&&count| count < NOT_CLOSED) {
