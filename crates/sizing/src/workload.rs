@@ -225,6 +225,7 @@ mod tests {
         let misspelt =
             Workload::parse("w.yaml", "title: a\nstreams:\n  - { name: x, iops: 5, blocksize: 4k }\n")
                 .unwrap();
-        assert!(misspelt.case("w.yaml").unwrap_err().to_string().contains("bs"));
+        let refused = diagnostic::full_text(&misspelt.case("w.yaml").unwrap_err());
+        assert!(refused.contains("`bs`"), "{refused}");
     }
 }
