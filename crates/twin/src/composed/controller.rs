@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 
 use load::Direction;
 
-use super::crowding::Crowding;
-use super::parity_changes::ParityChanges;
 use super::rates::rate;
 use super::read_ahead::ReadAhead;
 use super::settings::Settings;
 use crate::cache::{DestageOrder, ReadCache, WriteCache};
-use crate::engine::{Rate, Server, ServerPool};
-use crate::part::{Counters, count_processors};
+use crate::engine::{Rate, Server, ServerPool, Slots};
+use crate::part::{Counters, Crowding, count_processors};
 
 /// Counts of a controller.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,7 +52,7 @@ pub(crate) struct Controller {
     /// Commands that wait for a place in the window, in order, with their sizes.
     waiting: VecDeque<(u32, u32)>,
     /// Places for changes of parity; `None` where nothing limits them.
-    pub parity_changes: Option<ParityChanges>,
+    pub parity_changes: Option<Slots>,
     pub write_cache: Option<WriteCache>,
     pub read_cache: Option<ReadCache>,
     pub read_ahead: Option<ReadAhead>,
@@ -116,7 +114,7 @@ impl Controller {
             bytes_under_way: 0,
             waiting: VecDeque::with_capacity(1024),
             parity_changes: (on.parity_updates && controllers.parity_updates.count() < array::OPEN_QUEUE)
-                .then(|| ParityChanges::new(controllers.parity_updates.count())),
+                .then(|| Slots::new(controllers.parity_updates.count())),
             write_cache,
             read_cache,
             read_ahead: (on.read_ahead && ahead_bytes > 0).then(|| ReadAhead::new(ahead_bytes)),

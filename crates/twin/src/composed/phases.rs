@@ -7,10 +7,10 @@ use super::command::{Command, Marks, ModelEvent, Phase, TaskKind};
 use super::drives::{DriveAnswer, DriveCommand, GroupDrives};
 use super::fabric::DrivePath;
 use super::lookahead::CommandStep;
-use super::parity_changes::ParityChanges;
 use super::{Model, Work};
 use crate::availability::Migrates;
 use crate::drive::disk::DiskCommand;
+use crate::engine::Slots;
 
 impl Model {
     #[inline]
@@ -79,7 +79,7 @@ impl Model {
             return;
         }
         let changes = &mut self.controllers[usize::from(command.controller)].parity_changes;
-        if let Some(next) = changes.as_mut().and_then(ParityChanges::leave) {
+        if let Some(next) = changes.as_mut().and_then(Slots::leave) {
             self.begin_update(next);
         }
     }

@@ -2,9 +2,6 @@
 
 use array::{Array, Drives};
 
-/// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write buffer.
-pub(crate) const SHRINK_LIMIT: u32 = 400;
-
 /// Settings of a case for the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {

@@ -4,9 +4,9 @@ use array::LayoutKind;
 use serde_json::{Map, Value};
 
 use super::arrange::Arrangement;
-use super::room::{Room, SHRINK_LIMIT};
+use super::room::Room;
 use crate::TwinError;
-use crate::settings::{Setting, all_of, bad, read, switches, unknown};
+use crate::settings::{SHRINK_LIMIT, Setting, all_of, bad, read, switches, unknown};
 
 /// Settings that are no switches.
 const OWN: [Setting; 10] = [

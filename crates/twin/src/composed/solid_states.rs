@@ -17,13 +17,6 @@ const MANY_DRIVES: u32 = 256;
 /// by simulation until all of them have.
 const SHORTLY_WINDOWS: u64 = 16;
 
-/// Share of small random writes that goes to parity: each write to data writes its parity too.
-const PARITY_SHARE_OF_WRITES: f64 = 0.5;
-
-/// Drive writes from the state of uniform rewriting to that with hot parity. What remains of the change after one is
-/// within 1 % of the write amplification (test `the_steady_state_stays`).
-const AGEING_DRIVE_WRITES: f64 = 1.0;
-
 /// Places of a set's parity, for drives that were rewritten by small writes.
 #[derive(Debug, Clone)]
 pub(crate) struct HotParity {
@@ -129,7 +122,7 @@ impl SolidStates {
             Condition::Filled | Condition::Steady => {
                 drive.put_in(FlashCondition::Steady(1.0));
                 if self.hot.is_some() {
-                    drive.age(AGEING_DRIVE_WRITES, PARITY_SHARE_OF_WRITES);
+                    drive.age();
                 }
                 if self.condition == Condition::Filled {
                     drive.rest();

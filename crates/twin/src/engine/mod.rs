@@ -7,7 +7,9 @@ mod fork_join;
 mod queue;
 mod server;
 mod slab;
+mod slots;
 
 pub(crate) use queue::EventQueue;
 pub(crate) use server::{Rate, Server, ServerPool, nanos_of_us};
 pub(crate) use slab::Slab;
+pub(crate) use slots::Slots;

@@ -8,6 +8,7 @@ use crate::{Origin, Parameter};
 
 mod controller;
 mod counters;
+mod crowding;
 mod disks;
 mod drive;
 mod flash_drives;
@@ -18,6 +19,7 @@ mod modules;
 
 pub(crate) use controller::{check_controllers, count_processors};
 pub(crate) use counters::Counters;
+pub(crate) use crowding::Crowding;
 pub(crate) use disks::Disks;
 pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of_ms, nanos_of_us};
 pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};

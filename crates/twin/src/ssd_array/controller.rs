@@ -6,15 +6,14 @@ use load::Direction;
 
 use super::Description;
 use super::settings::Settings;
-use crate::engine::{Rate, Server, ServerPool, nanos_of_us};
+use crate::engine::{Rate, Server, ServerPool, Slots, nanos_of_us};
+use crate::part::Crowding;
 
 /// Service times that all controllers share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     read_ns: u64,
     write_ns: u64,
-    /// Share by which all work takes longer with each command under way, in 2^-32.
-    crowding: u64,
     engine: Rate,
     parity: Rate,
     mirror: Rate,
@@ -47,12 +46,6 @@ impl Timing {
         Timing {
             read_ns: command_ns(read.get()),
             write_ns: command_ns(write.get()),
-            crowding: if settings.on.crowding {
-                (controllers.crowding_per_1000_commands.get() / 1000.0 * (1u64 << CROWDING_BITS) as f64)
-                    .round() as u64
-            } else {
-                0
-            },
             engine: engine_rate(controllers.parity_engine_mb_per_s.get()),
             parity: engine_rate(controllers.parity_mb_per_s.get()),
             mirror: Rate::from_mb_per_s(description.cache.mirror_mb_per_s.get()),
@@ -66,11 +59,6 @@ impl Timing {
         }
     }
 
-    /// Returns whether work takes longer while more of it is under way.
-    pub fn is_crowded(&self) -> bool {
-        self.crowding > 0
-    }
-
     /// Returns what the quickest command takes of a processor.
     pub fn quickest_command_ns(&self) -> u64 {
         self.read_ns.min(self.write_ns)
@@ -82,20 +70,7 @@ impl Timing {
     pub fn parity_ns(&self, moved_bytes: u64, parity_bytes: u64) -> u64 {
         self.engine.duration_ns(moved_bytes) + self.parity.duration_ns(parity_bytes)
     }
-
-    /// Returns how long takes what takes `alone_ns` where nothing else is under way.
-    #[inline]
-    fn among(&self, under_way: u32, alone_ns: u64) -> u64 {
-        if self.crowding == 0 {
-            return alone_ns;
-        }
-        let share = u128::from(self.crowding) * u128::from(under_way);
-        alone_ns + ((u128::from(alone_ns) * share) >> CROWDING_BITS) as u64
-    }
 }
-
-/// Fractional bits of the crowding.
-const CROWDING_BITS: u32 = 32;
 
 /// A cache that holds less than one part in so many of its limit does not matter: destaging keeps up.
 const SMALL_SHARE: u128 = 50;
@@ -119,12 +94,10 @@ pub(crate) struct Controller {
     level_start: Fill,
     /// Commands that wait for room in the cache, with their sizes.
     waiting: VecDeque<(u32, u32)>,
-    destaging: u32,
-    /// Cached commands that wait to go to the drives.
-    to_destage: VecDeque<u32>,
-    updating: u32,
-    /// Commands whose change of parity waits for another to end.
-    to_update: VecDeque<u32>,
+    /// Cached commands on their way to the drives.
+    destages: Slots,
+    /// Commands that change parity.
+    updates: Slots,
     pub commands: u64,
 }
 
@@ -138,27 +111,25 @@ impl Controller {
             dirty_bytes: 0,
             level_start: Fill::default(),
             waiting: VecDeque::new(),
-            destaging: 0,
-            to_destage: VecDeque::new(),
-            updating: 0,
-            to_update: VecDeque::new(),
+            destages: Slots::new(timing.destage_commands),
+            updates: Slots::new(timing.parity_updates),
             commands: 0,
         }
     }
 
-    /// A processor sees to a command, one of so many that all controllers work on; returns when it has.
+    /// A processor sees to a command, of those that all controllers work on; returns when it has.
     #[inline]
-    pub fn take_in(&mut self, now_ns: u64, direction: Direction, under_way: u32) -> u64 {
+    pub fn take_in(&mut self, now_ns: u64, direction: Direction, crowding: Crowding) -> u64 {
         self.commands += 1;
         let service_ns =
             if direction == Direction::Write { self.timing.write_ns } else { self.timing.read_ns };
-        self.processors.serve(now_ns, self.timing.among(under_way, service_ns))
+        self.processors.serve(now_ns, crowding.among(service_ns))
     }
 
     /// The parity engine has so much to do ([`Timing::parity_ns`]); returns when it is done.
     #[inline]
-    pub fn make_parity(&mut self, now_ns: u64, service_ns: u64, under_way: u32) -> u64 {
-        self.engine.serve(now_ns, self.timing.among(under_way, service_ns))
+    pub fn make_parity(&mut self, now_ns: u64, service_ns: u64, crowding: Crowding) -> u64 {
+        self.engine.serve(now_ns, crowding.among(service_ns))
     }
 
     /// A write asks for room in the cache; without room it waits.
@@ -193,48 +164,31 @@ impl Controller {
 
     /// A cached write asks to go to the drives; where too many do already it waits.
     pub fn may_destage(&mut self, command: u32) -> bool {
-        if self.destaging < self.timing.destage_commands {
-            self.destaging += 1;
-            return true;
-        }
-        self.to_destage.push_back(command);
-        false
+        self.destages.admit(command)
     }
 
     /// A cached write is in the drives. Returns the one that goes next in its place.
     pub fn destaged(&mut self, bytes: u32) -> Option<u32> {
         self.dirty_bytes -= u64::from(bytes);
-        let next = self.to_destage.pop_front();
-        if next.is_none() {
-            self.destaging -= 1;
-        }
-        next
+        self.destages.leave()
     }
 
     /// A command asks to change parity; where too many do already it waits.
     #[inline]
     pub fn may_update(&mut self, command: u32) -> bool {
-        if self.updating < self.timing.parity_updates {
-            self.updating += 1;
-            return true;
-        }
-        self.to_update.push_back(command);
-        false
+        self.updates.admit(command)
     }
 
     /// A change of parity is in the drives. Returns the command whose change goes next in its place.
     #[inline]
     pub fn updated(&mut self) -> Option<u32> {
-        let next = self.to_update.pop_front();
-        if next.is_none() {
-            self.updating -= 1;
-        }
-        next
+        self.updates.leave()
     }
 
     /// As [`load::FastForward::begin_level`].
     pub fn begin_level(&mut self, now_ns: u64) {
-        self.level_start = Fill { dirty_bytes: self.dirty_bytes, destaging: self.destaging, at_ns: now_ns };
+        self.level_start =
+            Fill { dirty_bytes: self.dirty_bytes, destaging: self.destages.taken(), at_ns: now_ns };
     }
 
     /// Returns whether the cache stays as it is for `left_ns` more, at the pace at which it has filled or drained since
@@ -264,11 +218,11 @@ impl Controller {
     /// All destage commands are in use, or so few that they are not used up. Where a drive falls behind, the commands that wait for
     /// it become more and more until none is left for the other drives: from then on all of them are destaged to more slowly.
     fn keeps_destage_commands(&self, is_far: impl Fn(u64, u64) -> bool) -> bool {
-        let (before, limit) = (self.level_start.destaging, self.timing.destage_commands);
+        let (before, now, limit) = (self.level_start.destaging, self.destages.taken(), self.destages.limit());
         if before == limit {
-            return self.destaging == limit;
+            return now == limit;
         }
-        is_far(self.destaging.saturating_sub(before).into(), limit.saturating_sub(self.destaging).into())
+        is_far(now.saturating_sub(before).into(), limit.saturating_sub(now).into())
     }
 
     /// Its processors.

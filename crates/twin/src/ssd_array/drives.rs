@@ -11,13 +11,6 @@ use crate::drive::flash::translation::Temperature;
 use crate::drive::flash::{Condition as DriveCondition, FlashCounters, FlashDrive};
 use crate::part::no_flash_drive;
 
-/// Share of small random writes that goes to parity: each write to data writes its parity too.
-const PARITY_SHARE_OF_WRITES: f64 = 0.5;
-
-/// Drive writes from the state of uniform rewriting to that with hot parity. What remains of the change after one is
-/// within 1 % of the write amplification (test `the_steady_state_stays`).
-const AGEING_DRIVE_WRITES: f64 = 1.0;
-
 /// All drives of the array.
 #[derive(Debug, Clone)]
 pub(crate) struct Drives {
@@ -94,7 +87,7 @@ impl Drives {
             Condition::Filled | Condition::Steady => {
                 drive.put_in(DriveCondition::Steady(1.0));
                 if has_parity {
-                    drive.age(AGEING_DRIVE_WRITES, PARITY_SHARE_OF_WRITES);
+                    drive.age();
                 }
                 if condition == Condition::Filled {
                     drive.rest();

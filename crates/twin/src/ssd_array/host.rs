@@ -1,20 +1,10 @@
 //! The host's threads, its queues to the LUNs, its adapters, and the links between host and controllers.
 
-use std::collections::VecDeque;
-
 use super::Description;
 use super::command::Command;
 use super::settings::Settings;
-use crate::engine::{Rate, Server, nanos_of_us};
+use crate::engine::{Rate, Server, Slots, nanos_of_us};
 use crate::part::{Counters, LinkServers, count_threads};
-
-/// Commands on their way to one LUN over one link.
-#[derive(Debug, Clone, Default)]
-struct Queue {
-    sent: u32,
-    /// Commands that wait for one of those to be answered.
-    waiting: VecDeque<u32>,
-}
 
 /// The host and its links.
 #[derive(Debug, Clone)]
@@ -23,7 +13,7 @@ pub(crate) struct Host {
     /// False: every command takes its controller's first link.
     balances: bool,
     /// By LUN and link.
-    queues: Box<[Queue]>,
+    queues: Box<[Slots]>,
     job_ns: u64,
     job_rate: Rate,
     /// The thread of each job that has issued something.
@@ -52,10 +42,11 @@ impl Host {
         let after_link = (0..links.count.get())
             .map(|link| if link + controllers < links.count.get() { link + controllers } else { link % controllers } as u16)
             .collect();
+        let queue_depth = if settings.on.host { host.queue_depth.get() } else { u32::MAX };
         Host {
-            queue_depth: if settings.on.host { host.queue_depth.get() } else { u32::MAX },
+            queue_depth,
             balances: settings.on.balancing,
-            queues: vec![Queue::default(); paths as usize].into(),
+            queues: vec![Slots::new(queue_depth); paths as usize].into(),
             job_ns: or_none(settings.on.host, nanos_of_us(host.job_us.get())),
             // A KiB in so many µs: 10^6 bytes a second are bytes a µs.
             job_rate: or_unlimited(has_job_rate, 1024.0 / per_kib_us),
@@ -90,24 +81,14 @@ impl Host {
         link
     }
 
-    fn queue(&mut self, command: &Command) -> &mut Queue {
+    fn queue(&mut self, command: &Command) -> &mut Slots {
         &mut self.queues[usize::from(command.lun) * self.links.count() + usize::from(command.link)]
     }
 
     /// Returns whether a command may be sent now; otherwise it waits for its LUN and link.
     #[inline]
     pub fn may_send(&mut self, index: u32, command: &Command) -> bool {
-        let depth = self.queue_depth;
-        if depth == u32::MAX {
-            return true;
-        }
-        let queue = self.queue(command);
-        if queue.sent < depth {
-            queue.sent += 1;
-            return true;
-        }
-        queue.waiting.push_back(index);
-        false
+        self.queue_depth == u32::MAX || self.queue(command).admit(index)
     }
 
     /// A command is answered. Returns the one that is sent in its place.
@@ -116,12 +97,7 @@ impl Host {
         if self.queue_depth == u32::MAX {
             return None;
         }
-        let queue = self.queue(command);
-        let next = queue.waiting.pop_front();
-        if next.is_none() {
-            queue.sent -= 1;
-        }
-        next
+        self.queue(command).leave()
     }
 
     /// Returns when a command without data reaches the array: it takes no part in what limits data.

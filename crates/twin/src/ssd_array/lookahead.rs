@@ -18,6 +18,7 @@ use super::command::ModelEvent;
 use super::controller::Timing;
 use super::host::Host;
 use super::settings::Settings;
+use crate::part::Crowding;
 use load::Operation;
 
 /// Lookahead of each resource, as a distance from the clock.
@@ -35,8 +36,8 @@ impl Lookahead {
     /// No lookahead: every event is handled at its own time.
     const NONE: Lookahead = Lookahead { arrival_ns: 0, drives_ns: 0, links_ns: 0 };
 
-    pub fn new(host: &Host, timing: &Timing, settings: Settings) -> Lookahead {
-        if settings.on.write_cache || timing.is_crowded() || timing.limits_parity_updates {
+    pub fn new(host: &Host, timing: &Timing, crowding: Crowding, settings: Settings) -> Lookahead {
+        if settings.on.write_cache || crowding.grows() || timing.limits_parity_updates {
             return Lookahead::NONE;
         }
         let arrival_ns = host.command_ns();

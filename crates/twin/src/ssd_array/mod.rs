@@ -29,6 +29,7 @@ use crate::availability::{BackgroundRebuild, BackgroundTask, Failover, FaultEven
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::event_loop::{Clock, EventLoop};
+use crate::part::Crowding;
 use crate::payload::number_in;
 use crate::settings::{Setting, numbered};
 use crate::{DescriptionError, Faults, TwinCounter, TwinError, TwinNote};
@@ -39,10 +40,10 @@ use host::Host;
 use lookahead::Lookahead;
 use settings::{Condition, Settings};
 
+pub use crate::settings::SHRINK_LIMIT;
 pub use description::{
     Cache, CodePaths, Controllers, Description, Drives as DrivesDescription, Host as HostDescription, Layout,
 };
-pub use settings::SHRINK_LIMIT;
 
 /// Remedy that lets such an array lose a controller for a while.
 const UPDATE_REMEDY: &str = "describe the update under `ssd_array.firmware_update`";
@@ -63,7 +64,7 @@ pub(crate) struct Model {
     host: Host,
     controllers: Box<[Controller]>,
     /// Commands that the controllers work on: all that they have but those that wait in or for the cache.
-    under_way: u32,
+    crowding: Crowding,
     lookahead: Lookahead,
     /// All I/Os begin and end at multiples of so many bytes, a power of two, as far as is known.
     grain_bytes: u32,
@@ -133,6 +134,8 @@ impl ArrayModel for Model {
         let timing = Timing::new(description, settings, settings.raid == 5);
         let controller = Controller::new(timing, description.controllers.processors.get());
         let host = Host::new(description, settings);
+        let per_1000_commands = description.controllers.crowding_per_1000_commands.get();
+        let crowding = Crowding::new(if settings.on.crowding { per_1000_commands } else { 0.0 });
         let failover = Failover::new(
             description.firmware_update.as_ref(),
             description.controllers.count.get(),
@@ -146,11 +149,11 @@ impl ArrayModel for Model {
             timing,
             lun_bytes,
             has_parity,
-            lookahead: Lookahead::new(&host, &timing, settings),
+            lookahead: Lookahead::new(&host, &timing, crowding, settings),
             grain_bytes: 1,
             host,
             controllers: vec![controller; description.controllers.count.get() as usize].into(),
-            under_way: 0,
+            crowding,
             drives: Drives::new(description, settings, &set, seed)?,
             parts: Vec::new(),
             parity_ns: Vec::new(),

@@ -136,7 +136,7 @@ impl Model {
     #[inline]
     pub(super) fn compute_parity(&mut self, at_ns: u64, controller: u32, parity_ns: u64) -> u64 {
         let controller = &mut self.controllers[self.failover.current_owner(controller) as usize];
-        controller.make_parity(at_ns, parity_ns, self.under_way)
+        controller.make_parity(at_ns, parity_ns, self.crowding)
     }
 
     /// Parity, or what a read had lost, is computed.

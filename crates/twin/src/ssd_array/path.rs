@@ -68,9 +68,9 @@ impl Model {
             return;
         }
         let command = self.commands.get(index);
-        self.under_way += 1;
+        self.crowding.enter();
         let controller = &mut self.controllers[usize::from(command.controller)];
-        let ready_ns = controller.take_in(at_ns, command.direction, self.under_way);
+        let ready_ns = controller.take_in(at_ns, command.direction, self.crowding);
         match self.lookahead.until_drives(self.now_ns, ready_ns) {
             None => self.start(ready_ns, index),
             Some(seen_ns) => self.queue.push(seen_ns, ModelEvent::Start(index).pack()),
@@ -92,7 +92,7 @@ impl Model {
             }
             // With one controller away there is nobody to mirror to: writes go through.
             Direction::Write if self.settings.on.write_cache && !self.failover.is_any_away() => {
-                self.under_way -= 1;
+                self.crowding.leave();
                 self.commands.get_mut(index).marks.set_cached();
                 let controller = &mut self.controllers[usize::from(command.controller)];
                 if controller.enter_cache(index, command.length_bytes) {
@@ -139,7 +139,7 @@ impl Model {
         let command = self.commands.take(index);
         // A cached write is in nobody's way once it is in the cache.
         if !command.marks.is_cached() {
-            self.under_way -= 1;
+            self.crowding.leave();
         }
         if let Some(next) = self.host.answered(&command) {
             self.send(next);

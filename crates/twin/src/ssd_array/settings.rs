@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::TwinError;
-use crate::settings::{Setting, all_of, bad, read, switches};
+use crate::settings::{SHRINK_LIMIT, Setting, all_of, bad, read, switches};
 
 /// Array settings of the plans.
 const OWN: [Setting; 4] = [
@@ -47,9 +47,6 @@ switches! {
 pub(crate) const SETTINGS: [Setting; 15] = all_of(&OWN, Switches::SETTINGS);
 
 const SHRINK: &str = "1 to 400";
-/// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write
-/// buffer.
-pub const SHRINK_LIMIT: u32 = 400;
 
 const CONDITIONS: &str = "fresh, written, filled or steady";
 

@@ -13,7 +13,7 @@ impl Model {
         let may_destage = controller.may_destage(destage);
         self.answer(mirrored_ns + self.timing.cached_answer_ns, index);
         if may_destage {
-            self.under_way += 1;
+            self.crowding.enter();
             self.update(self.now_ns, destage);
         }
     }
@@ -24,7 +24,7 @@ impl Model {
         let controller = usize::from(command.controller);
         match self.controllers[controller].destaged(command.length_bytes) {
             Some(next) => self.update(self.now_ns, next),
-            None => self.under_way -= 1,
+            None => self.crowding.leave(),
         }
         while let Some(admitted) = self.controllers[controller].admit_next() {
             self.cache(admitted);
