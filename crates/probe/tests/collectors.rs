@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -109,11 +110,7 @@ fn a_stop_does_not_wait_for_a_hung_command() {
     let started = directory.path().join("started");
     let script = format!("touch {}; sleep 1000", started.display());
     let (thread, _rx) = start(shell(&script), 1000, Duration::from_secs(500));
-    let deadline = Instant::now() + LONG;
-    while !started.exists() {
-        assert!(Instant::now() < deadline, "the command never started");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(LONG, "the command has started", || started.exists());
     let before = Instant::now();
     thread.stop();
     assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -67,15 +68,6 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until a condition holds; fails by its name where it never does.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// Runs a probe for five intervals or more and a part of another; returns its intervals and its summary.
 fn five_and_a_part() -> (Vec<HostInterval>, ProbeSummary) {
     let given: Arc<Mutex<Vec<HostInterval>>> = Arc::default();
@@ -83,11 +75,11 @@ fn five_and_a_part() -> (Vec<HostInterval>, ProbeSummary) {
     let settings = settings(INTERVAL);
     let begun = settings.run_start;
     let thread = ProbeThread::start(settings, move |i| sink.lock().unwrap().push(i.clone())).unwrap();
-    wait_until("five intervals are given", || given.lock().unwrap().len() >= 5);
+    wait_until(PATIENCE, "five intervals are given", || given.lock().unwrap().len() >= 5);
     let fifth_ns = given.lock().unwrap()[4].end_ns;
     // A tenth of an interval is the shortest that is given in the end.
     let over = Duration::from_nanos(fifth_ns) + INTERVAL * 3 / 5;
-    wait_until("more than half of another interval is over", || begun.elapsed() >= over);
+    wait_until(PATIENCE, "more than half of another interval is over", || begun.elapsed() >= over);
     let summary = thread.stop().unwrap();
     (given.lock().unwrap().clone(), summary)
 }
@@ -127,7 +119,7 @@ fn the_thread_ends_with_its_owner() {
         panic!("a failing sink")
     })
     .unwrap();
-    wait_until("the sink has failed", || has_failed.load(Ordering::Relaxed));
+    wait_until(PATIENCE, "the sink has failed", || has_failed.load(Ordering::Relaxed));
     assert!(matches!(failing.stop(), Err(ProbeError::Ended)));
 }
 

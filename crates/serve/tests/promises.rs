@@ -14,6 +14,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 fn raid6() -> ServedArray {
     array("raid-levels,raid=6,disks=6,capacity=4m")
@@ -284,11 +285,7 @@ fn commands_end_with_the_server() {
     let began = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let deadline = Instant::now() + PATIENCE;
-            while !started.exists() {
-                assert!(Instant::now() < deadline, "the command never started");
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            wait_until(PATIENCE, "the command has started", || started.exists());
             stop.store(true, Ordering::Release);
         });
         let command = format!("touch {}; exec sleep 600", started.display());

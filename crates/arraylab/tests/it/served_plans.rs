@@ -1,7 +1,7 @@
 //! Plans on a served array in real time: the plan sets it, places its events, and finds what it finds on the twin.
 
 use crate::support::{
-    Statistic, arraylab, consent_id, full_or_tenth, json_lines, query, results, succeed, text, wait_until,
+    arraylab, consent_id, full_or_tenth, json_lines, query, results, succeed, text, wait_until,
 };
 use serde_json::Value;
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
+use test_support::Statistic;
 
 /// One array at a time: two that keep to the clock on the processors of one would both be late.
 static CLOCK: Mutex<()> = Mutex::new(());
@@ -190,7 +191,7 @@ fn hasty_flashsystem() -> String {
 /// where it dips on the twin in simulated time: as each of the two controllers leaves, until hosts have noticed.
 #[test]
 fn a_firmware_update_dips_as_on_the_twin() {
-    IN_REAL_TIME.check(|_| {
+    IN_REAL_TIME.check(|_| -> Result<(), String> {
         let directory = tempfile::tempdir_in("/dev/shm").unwrap();
         let array = directory.path().join("hasty.yaml");
         fs::write(&array, hasty_flashsystem()).unwrap();
@@ -299,7 +300,7 @@ stages:
 /// volume does a fraction of the rate, on NVMe all of it, and no I/O takes a second on the way.
 #[test]
 fn a_template_changes_as_on_the_twin() {
-    IN_REAL_TIME.check(|_| {
+    IN_REAL_TIME.check(|_| -> Result<(), String> {
         let served = Served::start("storpool,capacity=256m");
         shows_the_move(&served.in_real_time(TEMPLATE))?;
         let status = served.status();

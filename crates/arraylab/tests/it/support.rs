@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The binary under test.
 pub fn arraylab(arguments: &[&str]) -> Output {
@@ -70,41 +70,10 @@ pub fn full_or_tenth(full: u32) -> u32 {
 
 /// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// Time between two looks at a condition.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Waits until a condition holds; fails by its name where it never does.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// Statistic of a test in real time: how many of how many rounds may fall outside, and why.
-pub struct Statistic {
-    pub rounds: usize,
-    pub outside_at_most: usize,
-    pub because: &'static str,
-}
-
-impl Statistic {
-    /// Runs rounds, by their number, until as many are within as have to be; an error of a round is what it showed instead.
-    pub fn check(&self, mut round: impl FnMut(usize) -> Result<(), String>) {
-        let Statistic { rounds, outside_at_most, because } = self;
-        let (mut within, mut outside) = (0, Vec::new());
-        while within < rounds - outside_at_most {
-            match round(within + outside.len()) {
-                Ok(()) => within += 1,
-                Err(seen) => outside.push(seen),
-            }
-            assert!(
-                outside.len() <= *outside_at_most,
-                "more than {outside_at_most} of {rounds} rounds fell outside ({because}): {outside:#?}"
-            );
-        }
-    }
+pub fn wait_until(what: &str, is_so: impl FnMut() -> bool) {
+    test_support::wait_until(PATIENCE, what, is_so);
 }
 
 /// A program that a test needs; the test fails by the program's name where it is missing.
