@@ -137,6 +137,33 @@ pub struct RingOutcome {
 }
 
 impl RingOutcome {
+    /// The outcome of a run in which nothing has happened yet.
+    pub(crate) fn empty(interface: Interface) -> RingOutcome {
+        RingOutcome {
+            ended: Ended::Completed,
+            interface,
+            runtime_ns: 0,
+            read: DirectionSample::default(),
+            write: DirectionSample::default(),
+            trim: DirectionSample::default(),
+            errors: Vec::new(),
+            offered_ios: None,
+            lateness: Histogram::new(),
+            issued_ios: 0,
+            unanswered_ios: 0,
+            stuck_ios: 0,
+            hang: None,
+            syncs: Histogram::new(),
+            cpu_ns_per_io: 0.0,
+            kernel_ns_per_io: 0.0,
+            process_ns_per_io: 0.0,
+            handover: None,
+            content: None,
+            written: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Returns why the load measured nothing, or not what it was to measure, on a target that does not answer.
     pub fn not_answered(&self) -> Option<String> {
         if self.ended != Ended::Completed {

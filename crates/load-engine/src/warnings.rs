@@ -57,32 +57,16 @@ pub(crate) fn warn(outcome: &mut RingOutcome, spec: &LoadSpec, workers: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::{DirectionSample, Histogram, LoadShape, Pattern};
+    use load::{DirectionSample, LoadShape, Pattern};
 
     fn warnings_of(offered_ios: u64, delivered_ios: u64) -> Vec<String> {
         let read = DirectionSample { ios: delivered_ios, ..DirectionSample::default() };
         let mut outcome = RingOutcome {
-            ended: Ended::Completed,
-            interface: Interface::IoUring,
             runtime_ns: 1_000_000_000,
             read,
-            write: DirectionSample::default(),
-            trim: DirectionSample::default(),
-            errors: Vec::new(),
             offered_ios: Some(offered_ios),
             issued_ios: delivered_ios,
-            lateness: Histogram::new(),
-            unanswered_ios: 0,
-            stuck_ios: 0,
-            hang: None,
-            syncs: Histogram::new(),
-            cpu_ns_per_io: 0.0,
-            kernel_ns_per_io: 0.0,
-            process_ns_per_io: 0.0,
-            handover: None,
-            content: None,
-            written: Vec::new(),
-            warnings: Vec::new(),
+            ..RingOutcome::empty(Interface::IoUring)
         };
         let spec = LoadSpec {
             pattern: Pattern::Randread,

@@ -17,6 +17,7 @@ use load_engine::{
     RingTargets, TrimKind, run, verify,
 };
 use storage_target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
+use test_support::{Statistic, wait_until};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
@@ -74,68 +75,49 @@ fn drive_until(
 /// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until a condition holds; fails by its name where it never does.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Reads of a running load that its samples have counted so far.
+/// State of a load that is disturbed.
 #[derive(Default)]
-struct Progress(AtomicU64);
-
-impl Progress {
-    /// Waits until more than ten reads were answered.
-    fn wait_for_answers(&self) {
-        wait_until("more than ten reads are answered", || self.0.load(Ordering::Relaxed) > 10);
-    }
+struct UnderLoad {
+    /// Reads that its samples have counted so far.
+    answered: AtomicU64,
+    /// Set by whoever stops it.
+    stop: AtomicBool,
+    /// True once it has ended.
+    is_over: AtomicBool,
 }
 
-/// Drives a load whose progress others watch.
-fn drive_watched(
-    targets: RingTargets,
-    load: &LoadSpec,
+/// Drives random reads for a minute, and disturbs them once more than ten were answered.
+fn drive_disturbed<T: Send>(
+    target: &[OpenTarget],
     options: &RingOptions,
-    stop: &AtomicBool,
-    progress: &Progress,
-) -> Result<(RingOutcome, Vec<Sample>), RingError> {
+    disturb: impl FnOnce(&UnderLoad) -> T + Send,
+) -> (RingOutcome, Vec<Sample>, T) {
+    let load = spec(Pattern::Randread, 60_000);
+    let case = RingCase {
+        targets: RingTargets::Open(target),
+        load: &load,
+        options,
+        io_size_bytes: None,
+        journal: None,
+    };
+    let state = UnderLoad::default();
     let mut samples = Vec::new();
-    let case = RingCase { targets, load, options, io_size_bytes: None, journal: None };
     let mut keep = |sample: Sample| {
-        progress.0.fetch_add(sample.read.ios, Ordering::Relaxed);
+        state.answered.fetch_add(sample.read.ios, Ordering::Relaxed);
         samples.push(sample);
     };
-    let outcome = run(&case, &mut keep, &mut |_| {}, stop)?;
-    Ok((outcome, samples))
-}
-
-/// Statistic of a test in real time: how many of how many rounds may fall outside, and why.
-struct Statistic {
-    rounds: usize,
-    outside_at_most: usize,
-    because: &'static str,
-}
-
-impl Statistic {
-    /// Runs rounds until more are within than have to be; an error of a round says what fell outside.
-    fn check(&self, mut round: impl FnMut() -> Result<(), String>) {
-        let mut outside = Vec::new();
-        let mut within = 0;
-        while within < self.rounds - self.outside_at_most {
-            match round() {
-                Ok(()) => within += 1,
-                Err(seen) => outside.push(seen),
-            }
-            let Statistic { rounds, outside_at_most, because } = self;
-            assert!(
-                outside.len() <= *outside_at_most,
-                "more than {outside_at_most} of {rounds} rounds fell outside ({because}): {outside:#?}"
-            );
-        }
-    }
+    let (outcome, disturbed) = std::thread::scope(|scope| {
+        let disturbance = scope.spawn(|| {
+            wait_until(PATIENCE, "more than ten reads are answered", || {
+                state.answered.load(Ordering::Relaxed) > 10
+            });
+            disturb(&state)
+        });
+        let outcome = run(&case, &mut keep, &mut |_| {}, &state.stop).unwrap();
+        state.is_over.store(true, Ordering::Relaxed);
+        (outcome, disturbance.join().unwrap())
+    });
+    (outcome, samples, disturbed)
 }
 
 const INTERFACES: [Interface; 2] = [Interface::IoUring, Interface::Threads];
@@ -370,7 +352,7 @@ fn open_loop_delivers_its_rate() {
     let target = [OpenTarget::writing(&permit, true).unwrap()];
     let shape = LoadShape { arrival: Some(Arrival::poisson(4000.0)), ..LoadShape::default() };
     let load = LoadSpec { iodepth: 64, shape, ..spec(Pattern::Randread, 2000) };
-    OPEN_LOOP.check(|| {
+    OPEN_LOOP.check(|_| {
         let (outcome, _) = drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap();
         let offered = outcome.offered_ios.unwrap();
         assert!((offered as f64 - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{offered}");
@@ -457,7 +439,7 @@ impl Stalling {
             .args(arguments)
             .spawn()
             .expect("nbdkit is installed");
-        wait_until("nbdkit listens", || socket.exists());
+        wait_until(PATIENCE, "nbdkit listens", || socket.exists());
         let client = Command::new("nbdfuse")
             .arg(&mount)
             .arg(uri)
@@ -465,7 +447,9 @@ impl Stalling {
             .stderr(Stdio::null())
             .spawn()
             .expect("nbdfuse is installed");
-        wait_until("nbdfuse shows its file", || std::fs::metadata(&mount).is_ok_and(|found| found.len() > 0));
+        wait_until(PATIENCE, "nbdfuse shows its file", || {
+            std::fs::metadata(&mount).is_ok_and(|found| found.len() > 0)
+        });
         Stalling { server, client, mount }
     }
 
@@ -499,7 +483,7 @@ fn open_for_reading(path: &Path) -> OpenTarget {
 /// were in flight meanwhile.
 #[test]
 fn a_stall_cannot_hide() {
-    STALLS.check(stall_is_shown);
+    STALLS.check(|_| stall_is_shown());
 }
 
 const STALLS: Statistic = Statistic {
@@ -547,24 +531,15 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         let directory = tempfile::tempdir().unwrap();
         let stalling = Stalling::new(directory.path());
         let target = [open_for_reading(&stalling.mount)];
-        let stop = AtomicBool::new(false);
-        let load = spec(Pattern::Randread, 60_000);
-        let progress = Progress::default();
         let begun = Instant::now();
-        let (outcome, samples, requested, took) = std::thread::scope(|scope| {
-            let stopper = scope.spawn(|| {
-                progress.wait_for_answers();
-                stalling.signal("-STOP");
-                // The target hangs for as long.
-                std::thread::sleep(Duration::from_millis(300));
-                stop.store(true, Ordering::Relaxed);
-                Instant::now()
-            });
-            let (outcome, samples) =
-                drive_watched(RingTargets::Open(&target), &load, &with(interface), &stop, &progress).unwrap();
-            let requested = stopper.join().unwrap();
-            (outcome, samples, requested, requested.elapsed())
+        let (outcome, samples, requested) = drive_disturbed(&target, &with(interface), |load| {
+            stalling.signal("-STOP");
+            // The target hangs for as long.
+            std::thread::sleep(Duration::from_millis(300));
+            load.stop.store(true, Ordering::Relaxed);
+            Instant::now()
         });
+        let took = requested.elapsed();
         assert!(took < Duration::from_secs(1), "{interface:?}: {took:?}");
         assert_eq!(outcome.ended, Ended::Interrupted);
         assert!(outcome.read.ios > 10 && outcome.unanswered_ios > 0, "{interface:?}: {outcome:?}");
@@ -681,18 +656,9 @@ fn a_device_that_goes_away_ends_the_load() {
         let mut stalling = Stalling::new(directory.path());
         let target = [open_for_reading(&stalling.mount)];
         let options = RingOptions { on_error: ErrorPolicy::Continue, ..with(interface) };
-        let load = spec(Pattern::Randread, 60_000);
-        let progress = Progress::default();
         let begun = Instant::now();
-        let (outcome, samples) = std::thread::scope(|scope| {
-            let client = &mut stalling.client;
-            scope.spawn(|| {
-                progress.wait_for_answers();
-                client.kill().unwrap();
-            });
-            let never = AtomicBool::new(false);
-            drive_watched(RingTargets::Open(&target), &load, &options, &never, &progress).unwrap()
-        });
+        let client = &mut stalling.client;
+        let (outcome, samples, ()) = drive_disturbed(&target, &options, |_| client.kill().unwrap());
         assert!(begun.elapsed() < Duration::from_secs(10), "{interface:?}: {:?}", begun.elapsed());
         assert!(matches!(outcome.ended, Ended::DeviceGone(_)), "{interface:?}: {:?}", outcome.ended);
         assert!(!outcome.errors.is_empty() && outcome.read.ios > 10, "{interface:?}: {outcome:?}");
@@ -709,30 +675,20 @@ fn a_stopped_file_system_does_not_hold_the_engine() {
         let directory = tempfile::tempdir().unwrap();
         let stalling = Stalling::new(directory.path());
         let target = [open_for_reading(&stalling.mount)];
-        let stop = AtomicBool::new(false);
-        let load = spec(Pattern::Randread, 60_000);
         let client = stalling.client.id().to_string();
         let signal = |signal: &str| Command::new("kill").args([signal, &client]).status().unwrap();
-        let (is_over, progress) = (AtomicBool::new(false), Progress::default());
-        let (outcome, took) = std::thread::scope(|scope| {
-            let stopper = scope.spawn(|| {
-                progress.wait_for_answers();
-                signal("-STOP");
-                // Attributes that the kernel keeps of a file are out of date after a second.
-                std::thread::sleep(Duration::from_millis(1500));
-                stop.store(true, Ordering::Relaxed);
-                let requested = Instant::now();
-                // A run that is held is let go, to fail and not to hang.
-                while !is_over.load(Ordering::Relaxed) && requested.elapsed() < Duration::from_secs(10) {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                signal("-CONT");
-                requested.elapsed()
-            });
-            let (outcome, _) =
-                drive_watched(RingTargets::Open(&target), &load, &with(interface), &stop, &progress).unwrap();
-            is_over.store(true, Ordering::Relaxed);
-            (outcome, stopper.join().unwrap())
+        let (outcome, _, took) = drive_disturbed(&target, &with(interface), |load| {
+            signal("-STOP");
+            // Attributes that the kernel keeps of a file are out of date after a second.
+            std::thread::sleep(Duration::from_millis(1500));
+            load.stop.store(true, Ordering::Relaxed);
+            let requested = Instant::now();
+            // A run that is held is let go, to fail and not to hang.
+            while !load.is_over.load(Ordering::Relaxed) && requested.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            signal("-CONT");
+            requested.elapsed()
         });
         assert!(took < Duration::from_secs(2), "{interface:?}: {took:?}");
         assert_eq!(outcome.ended, Ended::Interrupted, "{interface:?}");
@@ -908,7 +864,7 @@ fn handing_over_is_chosen_and_can_be_forced() {
     let target = [OpenTarget::writing(&permit, true).unwrap()];
     let targets = RingTargets::Open(&target);
     let ways = if Engine::probe().deferred_completion { 4 } else { 2 };
-    TRIALS.check(|| {
+    TRIALS.check(|_| {
         let load = spec(Pattern::Randwrite, 1000);
         let (outcome, samples) = drive(targets, &load, &RingOptions::default()).unwrap();
         let choice = outcome.handover.clone().unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use load::{Direction, DirectionSample, Histogram, Sample};
+use load::{Direction, DirectionSample, Sample};
 use rustix::time::ClockId;
 
 use super::{Common, Message, Progress};
@@ -174,27 +174,13 @@ impl<'a> Collector<'a> {
         let [read, write, trim] = self.totals;
         let is_open_loop = self.common.case.load.shape.arrival.is_some();
         let mut outcome = RingOutcome {
-            ended: Ended::Completed,
-            interface: self.common.interface,
             runtime_ns: self.runtime_ns,
             read,
             write,
             trim,
-            errors: Vec::new(),
             offered_ios: is_open_loop.then_some(0),
-            lateness: Histogram::new(),
-            issued_ios: 0,
-            unanswered_ios: 0,
-            stuck_ios: 0,
-            hang: None,
-            syncs: Histogram::new(),
-            cpu_ns_per_io: 0.0,
-            kernel_ns_per_io: 0.0,
-            process_ns_per_io: 0.0,
-            handover: None,
-            content: None,
-            written: Vec::new(),
             warnings,
+            ..RingOutcome::empty(self.common.interface)
         };
         let mut errors: BTreeMap<(Direction, ErrorKind), u64> = BTreeMap::new();
         let (mut cpu_ns, mut kernel_ns, mut completed) = (0, 0, 0u64);
