@@ -14,10 +14,27 @@ const OUTPUT_BUFFER_BYTES: usize = 64 << 10;
 /// Prints results.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
-        Err(error) => Err(Failure::failed_by(error)),
+    printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// End of writing to stdout: a reader that has gone is not worth a word.
+fn printed(written: std::io::Result<()>) -> Result<(), Failure> {
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::OutputClosed,
+        _ => Failure::failed_by(error),
+    })
+}
+
+/// Problem of a file that could not be written.
+fn cannot_write(path: &Path, error: std::io::Error) -> Problem {
+    Problem::new(format!("cannot write {}", path.display())).caused_by(error)
+}
+
+/// Failure to write a file: a full disk is none of the user's making.
+fn not_written(path: &Path, error: std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::StorageFull => Failure::failed(cannot_write(path, error)),
+        _ => Failure::refused(cannot_write(path, error)),
     }
 }
 
@@ -34,11 +51,7 @@ pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>
     let written = write();
     // What could not be written is not tried again when the buffer is dropped.
     let _ = stdout.into_parts();
-    match written {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
-        Err(error) => Err(Failure::failed_by(error)),
-    }
+    printed(written)
 }
 
 /// Writes a file that is not there yet, so that it is whole or absent; one of that name is never replaced.
@@ -46,16 +59,11 @@ pub fn write_new(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        let kind = error.kind();
-        let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
-        match kind {
-            ErrorKind::AlreadyExists => {
-                Failure::refused(problem.with_hint("name another, or remove that one first"))
-            }
-            ErrorKind::StorageFull => Failure::failed(problem),
-            _ => Failure::refused(problem),
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::refused(cannot_write(path, error).with_hint("name another, or remove that one first"))
         }
+        _ => not_written(path, error),
     };
     if path.symlink_metadata().is_ok() {
         return Err(failed(std::io::Error::from(ErrorKind::AlreadyExists)));
@@ -87,16 +95,5 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure
         file.as_file().set_permissions(readable)?;
         file.persist(path).map_err(|error| error.error)
     };
-    match write() {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let kind = error.kind();
-            let problem = Problem::new(format!("cannot write {}", path.display())).caused_by(error);
-            Err(if kind == ErrorKind::StorageFull {
-                Failure::failed(problem)
-            } else {
-                Failure::refused(problem)
-            })
-        }
-    }
+    write().map(drop).map_err(|error| not_written(path, error))
 }

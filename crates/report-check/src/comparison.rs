@@ -325,16 +325,10 @@ impl Compared<'_> {
         for row in self.tables().flat_map(|table| table["rows"].as_array().into_iter().flatten()) {
             for cell in row.as_array().into_iter().flatten().skip(3) {
                 let text = cell["text"].as_str().unwrap_or_default();
-                let path = cell["numbers"][0]["from"].as_str().and_then(|from| from.strip_prefix("compare:"));
-                let Some(Expression::Source(_, path)) =
-                    path.and_then(|path| Expression::parse(&format!("compare:{path}")))
-                else {
-                    continue;
-                };
-                let Some((case, name)) = path.rsplit_once('/').and_then(|(rest, _)| rest.rsplit_once('/'))
-                else {
-                    continue;
-                };
+                let from = cell["numbers"][0]["from"].as_str().and_then(Expression::parse);
+                let Some(Expression::Source(kind, path)) = from else { continue };
+                let case_and_name = path.rsplit_once('/').and_then(|(rest, _)| rest.rsplit_once('/'));
+                let Some((case, name)) = case_and_name.filter(|_| kind == "compare") else { continue };
                 let Some((run, case)) = self.run_of(case) else { continue };
                 let of = |run: usize| metric(case_of(&self.runs[run].1, case)?, name);
                 let Some((before, after)) = of(0).zip(of(run)) else { continue };
