@@ -8,7 +8,8 @@ use crate::error::io_error;
 use crate::patterns::{Pattern, SecretKind, patterns, patterns_of_outputs};
 use regex_lite::{Captures, Regex};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::Path;
 use store::{Manifest, RunReader};
 
@@ -63,6 +64,8 @@ struct Redactor {
     counts: BTreeMap<SecretKind, usize>,
     /// Names that fields hold, with their kinds.
     known: BTreeMap<String, SecretKind>,
+    /// Full names of hosts by their short one.
+    full_names: BTreeMap<String, BTreeSet<String>>,
     known_form: Option<Regex>,
     patterns: Vec<Pattern>,
     patterns_of_outputs: Vec<Pattern>,
@@ -74,6 +77,7 @@ impl Redactor {
             pseudonyms: BTreeMap::new(),
             counts: BTreeMap::new(),
             known: BTreeMap::new(),
+            full_names: BTreeMap::new(),
             known_form: None,
             patterns: patterns(),
             patterns_of_outputs: patterns_of_outputs(),
@@ -157,6 +161,8 @@ impl Redactor {
         if text.chars().count() < KNOWN_CHARS || is_setting || is_common {
             return;
         }
+        let is_address = kind == SecretKind::Host && text.parse::<IpAddr>().is_ok();
+        let kind = if is_address { SecretKind::Address } else { kind };
         self.known.entry(text.to_lowercase()).or_insert(kind);
         let digits = canonical(SecretKind::Wwn, text);
         if kind == SecretKind::Wwn && digits.len() >= 8 {
@@ -165,6 +171,7 @@ impl Redactor {
         if kind == SecretKind::Host
             && let Some((first, _)) = text.split_once('.')
         {
+            self.full_names.entry(first.to_lowercase()).or_default().insert(text.to_lowercase());
             self.learn_text(kind, first);
         }
     }
@@ -178,8 +185,18 @@ impl Redactor {
             (!forms.is_empty()).then(|| Regex::new(&format!("(?i){}", forms.join("|"))).ok()).flatten();
     }
 
+    /// One form for a name that is written in several ways. The short name of a host is that of its full one, unless two hosts
+    /// share it.
+    fn one_form(&self, kind: SecretKind, secret: &str) -> String {
+        let form = canonical(kind, secret);
+        match self.full_names.get(&form).map(|names| Vec::from_iter(names)).as_deref() {
+            Some([full]) if kind == SecretKind::Host => (*full).clone(),
+            _ => form,
+        }
+    }
+
     fn pseudonym(&mut self, kind: SecretKind, secret: &str) -> String {
-        let key = (kind, canonical(kind, secret));
+        let key = (kind, self.one_form(kind, secret));
         let number = match self.pseudonyms.get(&key) {
             Some(number) => *number,
             None => {

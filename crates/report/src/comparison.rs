@@ -379,11 +379,11 @@ fn trend_chart(trend: &Trend, place: usize) -> Chart {
             })
             .collect()
     };
-    // A lone level is drawn step by step: where it changes, the line has a gap.
+    // A lone level is drawn step by step: where it changes, the line has a gap, which is no row of the chart's table.
     let mut levels = points(&|one| (one.level, one.band.map(|[low, high]| (low.max(0.0), high))));
     for change in trend.changes.iter().rev() {
         let at = change.run - 1;
-        levels.insert(at, Point::new(at as f64 + 0.5, None));
+        levels.insert(at, Point::new(at as f64, None));
     }
     let subject = match (&trend.stage, &trend.case) {
         (Some(stage), Some(case)) => format!(", {stage} {case}"),

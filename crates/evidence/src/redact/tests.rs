@@ -55,3 +55,16 @@ fn known_names_are_found_elsewhere() {
     let expected = "host-1 wrote nvme-MODEL_serial-1 and wwn-wwn-1 for user-1, not for adamant";
     assert_eq!(redacted(&known, text), expected);
 }
+
+/// Proves that a host has one pseudonym by its short and its full name, that two hosts which share a short name stay two, and that
+/// an address in the place of a name hides no numbers.
+#[test]
+fn a_host_has_one_pseudonym() {
+    let short = json!({"hostname": "lyra7.lab.example"});
+    assert_eq!(redacted(&short, "LYRA7, then lyra7.lab.example"), "host-1, then host-1");
+    let shared = json!([{"hostname": "lyra7.east.example"}, {"hostname": "lyra7.west.example"}]);
+    let text = "lyra7.east.example, lyra7.west.example, lyra7";
+    assert_eq!(redacted(&shared, text), "host-1, host-2, host-3");
+    let address = json!({"hostname": "192.168.7.20"});
+    assert_eq!(redacted(&address, "192 IOPS of 192.168.7.20"), "192 IOPS of address-1");
+}
