@@ -39,8 +39,8 @@ mod worker;
 
 pub use bench::{
     BENCH_ROUNDS, BENCH_THREADS, PlanRow, ProbeCost, ScenarioRow, ValidationPoint, bench_fast_forward,
-    bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation, forget_peak_memory,
-    peak_memory_bytes, sum_validation,
+    bench_memory, bench_plans, bench_probe, bench_scenarios, bench_validation, sum_validation,
+    wait_for_peak_memory,
 };
 pub use coordinator::{Summary, run_campaign};
 pub use error::CampaignError;

@@ -30,7 +30,6 @@ fn chains_ns(cases: &[Case], records: &[CaseRecord]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Map;
     use store::CaseState;
 
     const PLAN: &str = "
@@ -75,7 +74,7 @@ stages:
             plan: case.plan.clone(),
             stage: case.stage.clone(),
             name: case.name.clone(),
-            settings: Map::new(),
+            settings: store::Settings::default(),
             estimated_duration_ns: case.load.runtime_ns,
             estimated_write_bytes: 0,
             state: CaseState::Pending,

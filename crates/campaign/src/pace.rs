@@ -92,7 +92,7 @@ mod tests {
             plan: "p".into(),
             stage: "s".into(),
             name: format!("n={index}"),
-            settings: serde_json::Map::new(),
+            settings: store::Settings::default(),
             estimated_duration_ns: seconds * units::NANOS_PER_SECOND,
             estimated_write_bytes: 0,
             state,

@@ -189,7 +189,7 @@ impl Redactor {
     /// share it.
     fn one_form(&self, kind: SecretKind, secret: &str) -> String {
         let form = canonical(kind, secret);
-        match self.full_names.get(&form).map(|names| Vec::from_iter(names)).as_deref() {
+        match self.full_names.get(&form).map(Vec::from_iter).as_deref() {
             Some([full]) if kind == SecretKind::Host => (*full).clone(),
             _ => form,
         }

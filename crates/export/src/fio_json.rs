@@ -75,7 +75,7 @@ pub fn fio_json(run: &RunReader) -> Result<String, ExportError> {
 fn load_settings(run: &RunReader) -> Result<BTreeMap<(u32, String), SettingValues>, ExportError> {
     let manifest = run.manifest();
     let records = run.cases()?;
-    let kept = records.iter().map(|record| (record.stage.clone(), record.settings.clone())).collect();
+    let kept = records.iter().map(|record| (record.stage.clone(), Map::clone(&record.settings))).collect();
     let selection = plan::Selection {
         stages: manifest.selection.stages.clone(),
         only: manifest.selection.only.clone(),

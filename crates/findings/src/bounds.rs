@@ -87,7 +87,7 @@ fn saturation(group: &Group<'_>, setting: &str) -> Option<Finding> {
     };
     Some(Finding {
         rests_on: points.iter().map(|(_, case)| Basis::of(case)).collect(),
-        ..finding(group, setting, Some(case), Fact::Saturation(fact))
+        ..finding(group, setting, Some(case), fact.into())
     })
 }
 
@@ -118,7 +118,7 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
             mean_latency_ns: total(case).mean_latency_ns,
             among,
         };
-        found.push(finding(group, quantity, Some(case), Fact::Maximum(fact)));
+        found.push(finding(group, quantity, Some(case), fact.into()));
     }
     let latency = |case: &ObservedCase| total(case).mean_latency_ns;
     let within: Vec<&ObservedCase> = cases.iter().copied().filter(|case| latency(case) <= BOUND_NS).collect();
@@ -133,7 +133,7 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
             mean_latency_ns: latency(case),
             among,
         };
-        found.push(finding(group, "", Some(case), Fact::BoundedMaximum(fact)));
+        found.push(finding(group, "", Some(case), fact.into()));
     }
     if let Some(case) = fastest {
         let least = latency(case);
@@ -158,7 +158,7 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
             numjobs,
             among,
         };
-        found.push(finding(group, "", Some(case), Fact::MinimalLatency(fact)));
+        found.push(finding(group, "", Some(case), fact.into()));
     }
     found
 }
@@ -196,10 +196,7 @@ fn blocks(group: &Group<'_>) -> Vec<Finding> {
         bw_bytes_per_s: mean,
         deviation_percent: 100.0 * off,
     };
-    vec![
-        finding(group, "", None, Fact::BestBlockSize(fact)),
-        finding(group, "", None, Fact::Flattening(flattening)),
-    ]
+    vec![finding(group, "", None, fact.into()), finding(group, "", None, flattening.into())]
 }
 
 /// The cases whose limit is worth knowing: those with the largest rate of their group, and of their stage.

@@ -1,7 +1,7 @@
 //! Limit conformance: delivered against allowed rate in every interval.
 
 use crate::Conformance;
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Basis, Finding};
 use crate::observation::{Interval, LimitChange, ObservedCase, counted};
 
 /// So much above a limit is the granularity of tokens and intervals, not a breach.
@@ -34,7 +34,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
                 id: format!("conformance/{}/{number}/{quantity}", case.path()),
                 stage: case.stage.clone(),
                 case: Some(case.name.clone()),
-                fact: Fact::Conformance(fact),
+                fact: fact.into(),
                 rests_on: [Basis::span(case, change.at_s, to_s)].into(),
             });
         }

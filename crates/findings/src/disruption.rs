@@ -1,6 +1,6 @@
 //! Event impact: level changes, rate dips, latency peaks, and lost work.
 
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Basis, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{median, robust_sigma};
 use crate::{Disruption, Excursion, LatencyChange, RateChange};
@@ -106,7 +106,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
             id: format!("disruption/{}/{number}", case.path()),
             stage: case.stage.clone(),
             case: Some(case.name.clone()),
-            fact: Fact::Disruption(fact),
+            fact: fact.into(),
             rests_on: [Basis::span(case, moment.at_s, until_s)].into(),
         });
     }

@@ -7,7 +7,8 @@ use crate::{
     steady_state, write_cliff,
 };
 use plan::Plan;
-use store::{RunReader, StoreError};
+use std::sync::Arc;
+use store::{CaseResult, RunReader, StoreError};
 
 /// All findings of a run, in the order of the plan.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +80,7 @@ impl Findings {
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));
-        Findings {
+        let mut findings = Findings {
             plan: observation.plan.clone(),
             index: in_order(&all),
             missing: observation.missing.clone(),
@@ -90,7 +91,9 @@ impl Findings {
                 .collect(),
             observation,
             all,
-        }
+        };
+        crate::sustained::add_to(&mut findings);
+        findings
     }
 
     /// The finding of this identifier.
@@ -103,6 +106,11 @@ impl Findings {
     /// The findings of one kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Finding> {
         self.all.iter().filter(move |finding| finding.kind() == kind)
+    }
+
+    /// The result of the measured case of this stage and name, with what it sustains.
+    pub fn result(&self, stage: &str, name: &str) -> Option<&Arc<CaseResult>> {
+        self.case(stage, name).map(|case| &case.result)
     }
 
     /// The measured case of this stage and name.

@@ -58,12 +58,18 @@ impl Basis {
 /// Declares [`Fact`] and [`Kind`] from one list, so that a kind without a fact or an explanation cannot be.
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Fact by kind.
+        /// Fact by kind. Boxed, because the largest are several times as long as those that each case of a large campaign has.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Fact {
-            $($(#[$doc])* $variant($variant),)*
+            $($(#[$doc])* $variant(Box<$variant>),)*
         }
+
+        $(impl From<$variant> for Fact {
+            fn from(fact: $variant) -> Fact {
+                Fact::$variant(Box::new(fact))
+            }
+        })*
 
         /// The kinds of findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! Peak load under a latency bound, from the search of a case.
 
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::ObservedCase;
 
 pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
-    Some(Finding::of_case(case, Fact::FoundLoad(case.found_load.clone()?), None))
+    Some(Finding::of_case(case, case.found_load.clone()?.into(), None))
 }

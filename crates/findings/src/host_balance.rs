@@ -1,7 +1,7 @@
 //! Host balance: the spread of a case's I/Os over the hosts that issued them, and the slowest of them.
 
 use crate::HostBalance;
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::ObservedCase;
 
 /// Division of the load over the hosts of a case, where there are two or more and any of them did an I/O.
@@ -23,5 +23,5 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         iops,
         shares_percent,
     };
-    Some(Finding::of_case(case, Fact::HostBalance(fact), None))
+    Some(Finding::of_case(case, fact.into(), None))
 }

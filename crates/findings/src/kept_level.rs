@@ -177,7 +177,7 @@ fn add_unknown(
     if !rest_on_others.is_empty() {
         let found = find(run, &plan)?;
         for place in rest_on_others {
-            add_sustained(std::slice::from_mut(&mut indexed[place].1), &found);
+            add_sustained([&mut indexed[place].1], &found);
         }
     }
     Ok(())

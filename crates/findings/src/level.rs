@@ -1,6 +1,6 @@
 //! Mean performance of a case.
 
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{Estimate, variance};
 use crate::{DirectionLevel, Level};
@@ -40,7 +40,7 @@ pub(crate) fn of(case: &ObservedCase) -> Finding {
         iops_confidence_95: confidence_95(case, estimate.as_ref()),
         ..total(case)
     };
-    Finding::of_case(case, Fact::Level(level), None)
+    Finding::of_case(case, level.into(), None)
 }
 
 /// From the intervals, or what an extrapolated run claims, whichever is wider.

@@ -5,7 +5,7 @@ mod unloaded_latency;
 pub(crate) use unloaded_latency::UnloadedLatencies;
 
 use crate::cited::{Cited, Quantity, Source, Unit};
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::level::total;
 use crate::observation::ObservedCase;
 use crate::{Kind, Level, Limit, PartUse, cited, words};
@@ -41,7 +41,7 @@ pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding
         bw_bytes_per_s: level.bw_bytes_per_s,
         uses,
     };
-    Finding::of_case(case, Fact::Limit(fact), None)
+    Finding::of_case(case, fact.into(), None)
 }
 
 /// The host's processors among the parts.

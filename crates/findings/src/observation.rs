@@ -13,10 +13,10 @@ pub(crate) use limits::{of_case as limits_of_case, visit_cases_of};
 pub(crate) use read::{needs_counters, rounds};
 
 use crate::FoundLoad;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use store::CaseResult;
+use store::{CaseResult, Settings};
 
 /// A run to draw findings from.
 #[derive(Debug, Clone, Default)]
@@ -53,9 +53,9 @@ pub struct ObservedCase {
     /// Its name.
     pub name: String,
     /// Its settings.
-    pub settings: Map<String, Value>,
-    /// Its totals.
-    pub result: CaseResult,
+    pub settings: Settings,
+    /// Its totals, which a report shares: a large campaign has as many as cases.
+    pub result: Arc<CaseResult>,
     /// Its intervals, summed over its loads.
     pub intervals: Vec<Interval>,
     /// The intervals of each load, where there are several.

@@ -1,7 +1,7 @@
 //! Path balance: the spread of a case's load over its paths.
 
 use crate::PathBalance;
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::ObservedCase;
 
 /// A device that carried less than this share of what the busiest one did says nothing about balance.
@@ -31,7 +31,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for fact in worst.into_iter().chain(others) {
         let paths = fact.paths.clone();
-        let mut one = Finding::of_case(case, Fact::PathBalance(fact), None);
+        let mut one = Finding::of_case(case, fact.into(), None);
         if !found.is_empty() {
             one.id = format!("{}/{paths}", one.id);
         }

@@ -65,7 +65,7 @@ pub(crate) fn penalties(observation: &Observation) -> Vec<Finding> {
             id: group.id(crate::Kind::WritePenalty, ""),
             stage: group.stage.to_owned(),
             case: None,
-            fact: Fact::WritePenalty(fact),
+            fact: fact.into(),
             rests_on: [Basis::of(reads), Basis::of(writes)].into(),
         });
     }
@@ -96,7 +96,7 @@ pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Find
         .iter()
         .rev()
         .filter_map(|finding| match &finding.fact {
-            Fact::WriteCliff(cliff) => Some(((finding.stage.as_str(), finding.case.as_deref()?), cliff)),
+            Fact::WriteCliff(cliff) => Some(((finding.stage.as_str(), finding.case.as_deref()?), &**cliff)),
             _ => None,
         })
         .collect();
@@ -134,7 +134,7 @@ pub(crate) fn effects(observation: &Observation, cliffs: &[Finding]) -> Vec<Find
                     id: format!("effect/{stage}/{factor}={}..{}/{on}", word(from), word(to)),
                     stage: stage.to_owned(),
                     case: None,
-                    fact: Fact::Effect(effect),
+                    fact: effect.into(),
                     rests_on: rests_on.clone(),
                 });
             }

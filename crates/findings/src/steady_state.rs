@@ -10,7 +10,7 @@ pub use fio::{FioCriterion, FioSteadyState};
 pub use rounds::{RoundLog, RoundsOver};
 
 use crate::SteadyState;
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::{Interval, ObservedCase};
 use crate::statistics::{mean, slope};
 
@@ -180,7 +180,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         fio_slope_percent: fio(FioCriterion::Slope),
     };
     let from_s = rounds.ends_s[seen - WINDOW_ROUNDS] - rounds.length_s;
-    Some(Finding::of_case(case, Fact::SteadyState(state), Some((from_s, at_s))))
+    Some(Finding::of_case(case, state.into(), Some((from_s, at_s))))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Findings {
 
     /// The workload of a finding's case, whatever its block size.
     pub(crate) fn workload_but_size(&self, finding: &Finding) -> String {
-        let mut settings = self.case_of(finding).map_or_else(Map::new, |case| case.settings.clone());
+        let mut settings = self.case_of(finding).map_or_else(Map::new, |case| Map::clone(&case.settings));
         settings.retain(|name, _| name != "bs");
         CaseWords::new("", "", &settings).workload().to_string()
     }
@@ -66,7 +66,7 @@ impl Findings {
     fn all_cliffs(&self) -> Vec<(&Finding, &WriteCliff)> {
         self.of_kind(Kind::WriteCliff)
             .filter_map(|finding| match &finding.fact {
-                Fact::WriteCliff(cliff) => Some((finding, cliff)),
+                Fact::WriteCliff(cliff) => Some((finding, &**cliff)),
                 _ => None,
             })
             .collect()
@@ -91,7 +91,7 @@ impl Findings {
 
     pub(crate) fn levels(&self) -> impl Iterator<Item = (&Finding, &Level)> {
         self.of_kind(Kind::Level).filter_map(|finding| match &finding.fact {
-            Fact::Level(level) if level.iops > 0.0 => Some((finding, level)),
+            Fact::Level(level) if level.iops > 0.0 => Some((finding, &**level)),
             _ => None,
         })
     }
@@ -301,7 +301,7 @@ impl Findings {
     fn never_fell<'a>(&'a self, rests_on: &mut Vec<&'a Finding>) -> Option<Cited> {
         let none = || {
             self.of_kind(Kind::NoWriteCliff).filter_map(|finding| match &finding.fact {
-                Fact::NoWriteCliff(none) => Some((finding, none)),
+                Fact::NoWriteCliff(none) => Some((finding, &**none)),
                 _ => None,
             })
         };
@@ -393,7 +393,7 @@ impl Findings {
         let limits: Vec<(&Finding, &Limit)> = self
             .of_kind(Kind::Limit)
             .filter_map(|finding| match &finding.fact {
-                Fact::Limit(limit) => Some((finding, limit)),
+                Fact::Limit(limit) => Some((finding, &**limit)),
                 _ => None,
             })
             .collect();

@@ -3,7 +3,7 @@
 use crate::finding::{Fact, Finding};
 use crate::observation::{Interval, ObservedCase};
 use crate::{Findings, Kind, Rate};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use store::{CaseResult, Sustained};
 
 /// The stage of long loads, whose question is the level that they sustain.
@@ -12,14 +12,20 @@ pub(crate) const LONG_LOADS: &str = "group-1";
 /// Sets `sustained` of each result: the level after the last fall where there was a cliff, else the mean from the
 /// window in which steady state was reached. In the long loads of `group-1`, whose question it is, the second half of
 /// a case stands in where neither was found.
-pub fn add_sustained(results: &mut [CaseResult], findings: &Findings) {
-    let cases = findings.observation.cases.iter();
-    let by_name: BTreeMap<(&str, &str), &ObservedCase> =
-        cases.map(|case| ((case.stage.as_str(), case.name.as_str()), case)).collect();
+pub fn add_sustained<'a>(results: impl IntoIterator<Item = &'a mut CaseResult>, findings: &Findings) {
     for result in results {
-        let Some(case) = by_name.get(&(result.stage.as_str(), result.case.as_str())) else { continue };
-        result.sustained =
-            of(findings, case).map(|rate| Sustained { iops: rate.iops, bw_bytes_per_s: rate.bw_bytes_per_s });
+        if let Some(found) = findings.result(&result.stage, &result.case) {
+            result.sustained = found.sustained;
+        }
+    }
+}
+
+/// Sets `sustained` of the results that findings themselves hold.
+pub(crate) fn add_to(findings: &mut Findings) {
+    let rates: Vec<Option<Rate>> = findings.observation.cases.iter().map(|case| of(findings, case)).collect();
+    for (case, rate) in findings.observation.cases.iter_mut().zip(rates) {
+        let sustained = rate.map(|rate| Sustained { iops: rate.iops, bw_bytes_per_s: rate.bw_bytes_per_s });
+        Arc::make_mut(&mut case.result).sustained = sustained;
     }
 }
 

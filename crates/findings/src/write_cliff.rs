@@ -6,7 +6,7 @@
 
 mod search;
 
-use crate::finding::{Fact, Finding};
+use crate::finding::Finding;
 use crate::observation::{Flow, Interval, ObservedCase};
 use crate::statistics::{mean, slope};
 use crate::{Fall, NoWriteCliff, Rate, Recovery, WriteCliff};
@@ -22,7 +22,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         let length_s = counted.last().map_or(0.0, |last| last.end_s - counted[0].start_s);
         let fact =
             NoWriteCliff { reason, intervals: counted.len(), length_s, smallest_visible_percent: visible };
-        Finding::of_case(case, Fact::NoWriteCliff(fact), None)
+        Finding::of_case(case, fact.into(), None)
     };
     // A held rate says what was asked for, not what the array can do.
     if case.number("rate_iops").is_some() {
@@ -134,5 +134,5 @@ fn describe(case: &ObservedCase, counted: &[Interval], falls: &search::Falls) ->
         further_falls: described[1..].to_vec(),
     };
     let span = (counted[first.level_from].start_s, counted[first.level_to - 1].end_s);
-    Finding::of_case(case, Fact::WriteCliff(cliff), Some(span))
+    Finding::of_case(case, cliff.into(), Some(span))
 }

@@ -4,6 +4,7 @@ mod synthetic;
 
 use findings::{Bounds, Comparison, Findings, Judgement, Metric, compare, junit};
 use load::Random;
+use std::sync::Arc;
 use synthetic::{Run, Series, moment, normal};
 
 /// A run of some cases of 20 intervals with 3 % variation.
@@ -189,7 +190,7 @@ fn errors_are_a_regression() {
     let sound =
         Findings::of(Run::new("synthetic").case("load", "one", &[("bs", "4k")], &series).observation());
     let case = failing.add("load", "one", synthetic::settings(&[("bs", "4k")]), &series);
-    case.result.write.as_mut().unwrap().errors = 1;
+    Arc::make_mut(&mut case.result).write.as_mut().unwrap().errors = 1;
     let failing = Findings::of(failing.observation());
     let found = compare(&sound, &failing, &Bounds::default());
     assert!(found.has_regression(), "{found:?}");

@@ -15,7 +15,7 @@ fn disruptions(points: &[(f64, f64)], events: &[(f64, &str)]) -> Vec<Disruption>
     findings
         .of_kind(Kind::Disruption)
         .map(|finding| match &finding.fact {
-            Fact::Disruption(disruption) => disruption.clone(),
+            Fact::Disruption(disruption) => (**disruption).clone(),
             other => panic!("{other:?}"),
         })
         .collect()

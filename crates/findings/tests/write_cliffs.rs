@@ -90,7 +90,7 @@ fn cliff(values: &[f64]) -> Option<WriteCliff> {
     );
     let findings = Findings::of(run.observation());
     findings.all.into_iter().find_map(|finding| match finding.fact {
-        Fact::WriteCliff(cliff) => Some(cliff),
+        Fact::WriteCliff(cliff) => Some(*cliff),
         _ => None,
     })
 }

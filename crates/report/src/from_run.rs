@@ -26,6 +26,7 @@ mod verdict;
 
 use crate::model::{Origin, Report};
 use findings::{Cited, Findings, Quantity, Unit, cited};
+use std::sync::Arc;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
 
 /// A report that cannot be made.
@@ -42,8 +43,8 @@ struct Source<'a> {
     manifest: &'a Manifest,
     plan: Option<plan::Plan>,
     cases: Vec<CaseRecord>,
-    /// With the index of the case.
-    results: Vec<(u32, CaseResult)>,
+    /// With the index of the case; of measured ones those that findings hold.
+    results: Vec<(u32, Arc<CaseResult>)>,
     /// For each stage in order, the settings that tell its cases apart.
     axes: Vec<(String, Vec<String>)>,
     /// Stages whose rounds were enough, so that later ones were not needed.
@@ -55,7 +56,7 @@ impl Source<'_> {
         self.results
             .iter()
             .filter(|(_, result)| result.status == CaseStatus::Done)
-            .map(|(index, result)| (*index, result))
+            .map(|(index, result)| (*index, &**result))
     }
 
     /// The settings that tell the cases of a stage apart.
@@ -156,7 +157,7 @@ fn published_as(chart: &plan::Chart) -> String {
 fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
     let of_stage = |stage: &str| {
         let settings: Vec<_> =
-            source.cases.iter().filter(|case| case.stage == stage).map(|case| &case.settings).collect();
+            source.cases.iter().filter(|case| case.stage == stage).map(|case| &*case.settings).collect();
         let preferred: Vec<&str> =
             source.stage_of_plan(stage).map(|stage| stage.axes().collect()).unwrap_or_default();
         axes::varying(&settings, &preferred).into_iter().map(str::to_owned).collect()
@@ -169,6 +170,27 @@ fn settled(run: &RunReader) -> Result<Vec<String>, store::StoreError> {
     let events = run.events()?.into_iter().filter(|event| event.kind == findings::STAGE_ENDED_EVENT);
     let stage = |event: store::Event| Some(event.data?.get("stage")?.as_str()?.to_owned());
     Ok(events.filter_map(stage).collect())
+}
+
+/// The results of cases, shared with the findings where these hold them.
+fn results(
+    run: &RunReader,
+    cases: &[CaseRecord],
+    found: Option<&Findings>,
+) -> Result<Vec<(u32, Arc<CaseResult>)>, store::StoreError> {
+    let Some(found) = found else {
+        let read = run.indexed_results()?;
+        return Ok(read.into_iter().map(|(index, result)| (index, Arc::new(result))).collect());
+    };
+    let mut results = Vec::with_capacity(cases.len());
+    for case in cases {
+        let result = match found.result(&case.stage, &case.name) {
+            Some(result) => Some(result.clone()),
+            None => run.result(case.index)?.map(Arc::new),
+        };
+        results.extend(result.map(|result| (case.index, result)));
+    }
+    Ok(results)
 }
 
 /// The report of a run, finished or not.
@@ -188,25 +210,14 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
             None
         }
     };
-    let mut source = Source {
-        run,
-        manifest,
-        plan,
-        cases,
-        results: run.indexed_results()?,
-        axes: Vec::new(),
-        settled: settled(run)?,
-    };
+    let mut source =
+        Source { run, manifest, plan, cases, results: Vec::new(), axes: Vec::new(), settled: settled(run)? };
     source.axes = stage_axes(&source);
     let found = match &source.plan {
         Some(plan) => Some(findings::find(run, plan)?),
         None => None,
     };
-    if let Some(found) = &found {
-        let (indices, mut results): (Vec<u32>, Vec<CaseResult>) = source.results.into_iter().unzip();
-        findings::add_sustained(&mut results, found);
-        source.results = indices.into_iter().zip(results).collect();
-    }
+    source.results = results(run, &source.cases, found.as_ref())?;
 
     let plan_title = match &source.plan {
         Some(plan) => Cited::quote(&plan.title, findings::Source::quote("plan")),

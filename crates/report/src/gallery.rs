@@ -151,11 +151,12 @@ pub fn published_entries() -> Vec<Entry> {
 
 /// Results of a run by the number of the case, with what each sustains.
 pub(crate) fn results_of(run: &RunReader) -> Result<Vec<(u32, CaseResult)>, crate::ReportError> {
-    let (indices, mut results): (Vec<u32>, Vec<CaseResult>) = run.indexed_results()?.into_iter().unzip();
+    let mut results = run.indexed_results()?;
     if let Ok(plan) = findings::kept_plan(run.manifest(), &run.cases()?) {
-        findings::add_sustained(&mut results, &findings::find(run, &plan)?);
+        let found = findings::find(run, &plan)?;
+        findings::add_sustained(results.iter_mut().map(|(_, result)| result), &found);
     }
-    Ok(indices.into_iter().zip(results).collect())
+    Ok(results)
 }
 
 /// The figures of a run.

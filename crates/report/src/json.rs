@@ -1,7 +1,7 @@
 //! The report as one JSON object: what the page says, each number with its value, unit and source.
 
 use crate::model::{Conclusion, Origin, Report, Section, Table};
-use findings::{Cited, Findings};
+use findings::{Cited, Finding, Findings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -18,6 +18,8 @@ pub fn document(report: &Report) -> Value {
         .collect();
     let facts: Vec<Value> =
         report.facts.iter().map(|fact| json!({"name": fact.name, "value": fact.value})).collect();
+    let findings: Vec<Map<String, Value>> =
+        report.findings.iter().filter_map(|finding| finding.to_json().ok()).collect();
     json!({
         "verdict": report.verdict.name(),
         "title": report.title,
@@ -28,7 +30,7 @@ pub fn document(report: &Report) -> Value {
         "tables": tables(report),
         "warnings": report.warnings,
         "facts": facts,
-        "findings": report.findings,
+        "findings": findings,
         "claims": report.claims,
     })
 }
@@ -72,7 +74,7 @@ fn table(table: &Table) -> Value {
 
 impl Report {
     /// The findings that numbers of this report cite, in the order of the run.
-    pub(crate) fn cited_findings(&self, found: &Findings) -> Vec<Map<String, Value>> {
+    pub(crate) fn cited_findings(&self, found: &Findings) -> Vec<Finding> {
         let mut sources: BTreeSet<String> = BTreeSet::new();
         let mut take = |text: &Cited| {
             sources.extend(text.numbers().iter().flat_map(|number| ids(number.from.as_str())));
@@ -105,8 +107,7 @@ impl Report {
             let from = format!("{id}/");
             sources.range(from.clone()..).next().is_some_and(|source| source.starts_with(&from))
         };
-        let cited = found.all.iter().filter(|finding| is_cited(&encoded(&finding.id)));
-        cited.filter_map(|finding| finding.to_json().ok()).collect()
+        found.all.iter().filter(|finding| is_cited(&encoded(&finding.id))).cloned().collect()
     }
 }
 

@@ -6,8 +6,8 @@ use crate::chart::Chart;
 use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
-use findings::Cited;
-use serde_json::{Map, Value};
+use findings::{Cited, Finding};
+use serde_json::Value;
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,8 +52,9 @@ pub struct Report {
     pub method: Vec<Cited>,
     /// Output of commands about the host and the array.
     pub inventory: Vec<Output>,
-    /// The findings that numbers of this report cite, as `arraylab findings --json` prints them.
-    pub findings: Vec<Map<String, Value>>,
+    /// The findings that numbers of this report cite. Not as JSON until somebody asks for that: one about all pairs of a large
+    /// campaign rests on as many cases.
+    pub findings: Vec<Finding>,
     /// The claims that it repeats, as `arraylab claims --json` prints them.
     pub claims: Vec<Value>,
 }

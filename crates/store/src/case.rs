@@ -1,5 +1,6 @@
 //! Case records: a case before, during and after its measurement.
 
+use crate::Settings;
 use load::{Direction, DirectionSample, Extrapolation, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +78,7 @@ pub struct CaseRecord {
     /// Name of the case within its stage.
     pub name: String,
     /// All settings resolved.
-    pub settings: Map<String, Value>,
+    pub settings: Settings,
     /// Duration estimated from the plan.
     pub estimated_duration_ns: u64,
     /// Upper bound of the bytes written, from the plan.

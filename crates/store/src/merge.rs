@@ -201,7 +201,7 @@ fn new_case(case: &CaseRecord) -> NewCase {
         plan: case.plan.clone(),
         stage: case.stage.clone(),
         name: case.name.clone(),
-        settings: case.settings.clone(),
+        settings: serde_json::Map::clone(&case.settings),
         estimated_duration_ns: case.estimated_duration_ns,
         estimated_write_bytes: case.estimated_write_bytes,
     }

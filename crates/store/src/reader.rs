@@ -2,9 +2,9 @@
 
 use crate::directory::{self, DATABASE_FILE, MANIFEST_FILE};
 use crate::manifest::read_manifest;
-use crate::{CaseRecord, CaseState, CaseStatus, Manifest, StoreError, schema};
+use crate::settings::SharedSettings;
+use crate::{CaseRecord, CaseState, CaseStatus, Manifest, Settings, StoreError, schema};
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub struct RunReader {
     connection: Connection,
     /// Names of counter series by their number: every case has the same ones.
     pub(crate) series_names: RefCell<BTreeMap<i64, Arc<SeriesName>>>,
+    settings: RefCell<SharedSettings>,
 }
 
 /// Start of an attempt at a case.
@@ -42,7 +43,13 @@ const CASE_QUERY: &str = "
 
 impl RunReader {
     pub(crate) fn new(directory: &Path, manifest: Manifest, connection: Connection) -> RunReader {
-        RunReader { directory: directory.into(), manifest, connection, series_names: RefCell::default() }
+        RunReader {
+            directory: directory.into(),
+            manifest,
+            connection,
+            series_names: RefCell::default(),
+            settings: RefCell::default(),
+        }
     }
 
     /// Opens a run to read it.
@@ -187,7 +194,7 @@ impl RunReader {
                 plan: row.get(1)?,
                 stage: row.get(2)?,
                 name: row.get(3)?,
-                settings: Map::new(),
+                settings: Settings::default(),
                 estimated_duration_ns: row.get(5)?,
                 estimated_write_bytes: row.get(6)?,
                 state: CaseState::Pending,
@@ -197,7 +204,7 @@ impl RunReader {
             Ok((record, row.get(4)?, row.get(7)?))
         };
         let (mut record, settings, status) = read().map_err(|error| self.failed(error))?;
-        record.settings = self.parse_settings(&settings)?;
+        record.settings = self.parse_settings(record.index, &settings)?;
         record.state = match status {
             Some(status) => CaseState::Ended(self.parse_status(&status)?),
             None if record.attempts > 0 => CaseState::Begun,
@@ -253,13 +260,16 @@ impl RunReader {
     }
 
     pub(crate) fn parse_json<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.corrupt(format!("JSON in a row: {error}")))
+        serde_json::from_str(text).map_err(|error| self.not_json(&error))
     }
 
-    /// Settings of a case, without the room that the map keeps for more: a large campaign has as many maps as cases.
-    pub(crate) fn parse_settings(&self, text: &str) -> Result<Map<String, Value>, StoreError> {
-        let settings: Map<String, Value> = self.parse_json(text)?;
-        Ok(settings.into_iter().collect())
+    fn not_json(&self, error: &serde_json::Error) -> StoreError {
+        self.corrupt(format!("JSON in a row: {error}"))
+    }
+
+    /// Returns the settings of a case that stand in a row.
+    pub(crate) fn parse_settings(&self, case_index: u32, text: &str) -> Result<Settings, StoreError> {
+        self.settings.borrow_mut().of_case(case_index, text).map_err(|error| self.not_json(&error))
     }
 
     pub(crate) fn parse_status(&self, name: &str) -> Result<CaseStatus, StoreError> {

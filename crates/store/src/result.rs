@@ -2,12 +2,12 @@
 //! the end, and only where they have something to say.
 
 use crate::case::{CaseStatus, DirectionTotals, LoadOutcome};
-use crate::{HostTotals, RunReader, StoreError};
+use crate::{HostTotals, RunReader, Settings, StoreError};
 use load::{Direction, Histogram};
 use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The result of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct CaseResult {
     /// Name of the case within its stage.
     pub case: String,
     /// All settings of the case: sizes in bytes, times in seconds, shares in percent.
-    pub settings: Map<String, Value>,
+    pub settings: Settings,
     /// What was measured, as on the command line.
     pub target: String,
     /// What issued the load.
@@ -42,9 +42,9 @@ pub struct CaseResult {
     /// The same for each load, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loads: Option<Vec<LoadResult>>,
-    /// Trims, where there were any.
+    /// Trims, where there were any. Few results have them, and a large campaign keeps many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trim: Option<DirectionResult>,
+    pub trim: Option<Box<DirectionResult>>,
     /// Why the case did not end as done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -328,7 +328,7 @@ impl RunReader {
             let row = row.map_err(|error| self.failed(error))?;
             let loads = self.load_outcomes(row.attempt_id)?;
             let mut result = row.result;
-            result.settings = self.parse_settings(&row.settings)?;
+            result.settings = self.parse_settings(row.case_index, &row.settings)?;
             result.status = self.parse_status(&row.status)?;
             if has_warnings {
                 result.warnings = self.warnings_of(row.attempt_id)?;
@@ -446,7 +446,7 @@ fn outcome_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<OutcomeRow> {
             plan: row.get(2)?,
             stage: row.get(3)?,
             case: row.get(4)?,
-            settings: Map::new(),
+            settings: Settings::default(),
             target: row.get(6)?,
             engine: row.get(7)?,
             status: CaseStatus::Done,
@@ -483,7 +483,7 @@ fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) 
     let part = |direction| merged(loads, direction).map(|totals| DirectionResult::of(&totals, duration_ns));
     result.read = part(Direction::Read);
     result.write = part(Direction::Write);
-    result.trim = part(Direction::Trim);
+    result.trim = part(Direction::Trim).map(Box::new);
     (result.iops, result.bw_bytes_per_s) = sums(loads, duration_ns);
     result.cpu_ns_per_io = cpu_ns_per_io(loads);
     if loads.len() > 1 {

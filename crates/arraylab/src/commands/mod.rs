@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod bench;
+mod bench_runs;
 pub mod check;
 pub mod compare;
 pub mod evidence;

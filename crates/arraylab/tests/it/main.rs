@@ -20,6 +20,7 @@ mod fits;
 mod import;
 mod kept_levels;
 mod kills;
+mod large_campaigns;
 mod library;
 mod mechanisms;
 mod methods;

@@ -11,6 +11,6 @@ mod validation;
 pub use fast_forward::bench_fast_forward;
 pub use plans::{BENCH_THREADS, PlanRow, bench_plans};
 pub use probe::{ProbeCost, bench_probe};
-pub use process::{forget_peak_memory, peak_memory_bytes};
+pub use process::wait_for_peak_memory;
 pub use scenario::{BENCH_ROUNDS, ScenarioRow, bench_memory, bench_scenarios};
 pub use validation::{ValidationPoint, bench_validation, sum_validation};

@@ -12,6 +12,8 @@ use crate::{cited, text};
 use plan::claim::{Filter, Selector, Source, Unit};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use store::Settings;
 
 /// A span of time since the start of a load, with the sources of its ends.
 pub(super) type Span = [(f64, From); 2];
@@ -284,15 +286,15 @@ fn of_findings(
 }
 
 /// The settings that a finding is about, with its own words, and whether it says itself what several cases have in common.
-fn labels(view: &View<'_>, finding: &Finding, json: &Map<String, Value>) -> (Map<String, Value>, bool) {
+fn labels(view: &View<'_>, finding: &Finding, json: &Map<String, Value>) -> (Settings, bool) {
     let (mut labels, is_group) = match (json.get("of"), finding.case.as_deref()) {
-        (Some(Value::Object(of)), _) => (of.clone(), true),
+        (Some(Value::Object(of)), _) => (Settings::new(of.clone()), true),
         (_, Some(case)) => (view.settings_of(&finding.stage, case), false),
-        _ => (Map::new(), false),
+        _ => (Settings::default(), false),
     };
     for word in plan::claim::finding_words() {
         if let Some(text @ Value::String(_)) = json.get(*word) {
-            labels.insert((*word).to_owned(), text.clone());
+            Arc::make_mut(&mut labels).insert((*word).to_owned(), text.clone());
         }
     }
     (labels, is_group)

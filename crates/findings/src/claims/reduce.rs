@@ -3,6 +3,7 @@
 use super::value::{Item, Number, Values};
 use crate::cited::{Cited, Source};
 use plan::claim::{Function, Operator};
+use serde_json::Map;
 use std::collections::BTreeMap;
 
 impl Values {
@@ -80,9 +81,9 @@ impl Values {
 /// The number of a group, told apart by the settings of the group alone.
 fn of_group(member: &Item, by: &[String], number: Number, from: Source) -> Item {
     let labels = member.labels.iter().filter(|(name, _)| by.contains(name));
-    let labels = labels.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let labels = labels.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>();
     let about = if by.is_empty() { None } else { member.about.clone() };
-    Item { number, labels, about, from }
+    Item { number, labels: labels.into(), about, from }
 }
 
 fn groups<'a>(items: &'a [Item], by: &[String]) -> Vec<Vec<&'a Item>> {

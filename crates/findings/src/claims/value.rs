@@ -2,8 +2,9 @@
 
 use crate::cited::{Cited, Source};
 use plan::claim::{Comparator, Function, Operator, Unit};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use store::Settings;
 
 /// Result of comparing two values.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +65,7 @@ pub(super) struct About {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub number: Number,
-    pub labels: Map<String, Value>,
+    pub labels: Settings,
     pub about: Option<About>,
     pub from: Source,
 }
@@ -155,7 +156,7 @@ impl Number {
 
 impl Values {
     pub fn one(number: Number, unit: Option<Unit>, from: Source) -> Values {
-        let item = Item { number, labels: Map::new(), about: None, from };
+        let item = Item { number, labels: Settings::default(), about: None, from };
         Values { unit, items: vec![item], ..Values::default() }
     }
 

@@ -8,6 +8,7 @@ use crate::{Findings, Kind, Level, Rate, cited};
 use plan::claim::{Claim, Needs};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
+use store::Settings;
 
 pub(super) struct View<'a> {
     findings: &'a Findings,
@@ -88,8 +89,8 @@ impl<'a> View<'a> {
     }
 
     /// The settings of a case; none where the run has no such case.
-    pub fn settings_of(&self, stage: &str, case: &str) -> Map<String, Value> {
-        self.case(stage, case).map_or_else(Map::new, |case| case.settings.clone())
+    pub fn settings_of(&self, stage: &str, case: &str) -> Settings {
+        self.case(stage, case).map_or_else(Settings::default, |case| case.settings.clone())
     }
 
     fn case(&self, stage: &str, name: &str) -> Option<&'a ObservedCase> {

@@ -10,7 +10,7 @@ impl Findings {
         let found = self.ranked(
             Kind::WriteCliff,
             |fact| match fact {
-                Fact::WriteCliff(cliff) => Some(cliff),
+                Fact::WriteCliff(cliff) => Some(&**cliff),
                 _ => None,
             },
             |cliff| cliff.depth_percent,
@@ -84,7 +84,7 @@ impl Findings {
         let none: Vec<(&Finding, &NoWriteCliff)> = self
             .of_kind(Kind::NoWriteCliff)
             .filter_map(|finding| match &finding.fact {
-                Fact::NoWriteCliff(fact) => Some((finding, fact)),
+                Fact::NoWriteCliff(fact) => Some((finding, &**fact)),
                 _ => None,
             })
             .collect();
@@ -119,7 +119,7 @@ impl Findings {
         let found = self.ranked(
             Kind::Disruption,
             |fact| match fact {
-                Fact::Disruption(disruption) => Some(disruption),
+                Fact::Disruption(disruption) => Some(&**disruption),
                 _ => None,
             },
             Disruption::extent,

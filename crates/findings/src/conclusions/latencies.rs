@@ -47,7 +47,7 @@ impl Findings {
         let found = self.ranked(
             Kind::FoundLoad,
             |fact| match fact {
-                Fact::FoundLoad(found) if found.end == "found" => Some(found),
+                Fact::FoundLoad(found) if found.end == "found" => Some(&**found),
                 _ => None,
             },
             |found| found.iops,

@@ -13,7 +13,7 @@ impl Findings {
         let found = self.ranked(
             Kind::Limit,
             |fact| match fact {
-                Fact::Limit(limit) => Some(limit),
+                Fact::Limit(limit) => Some(&**limit),
                 _ => None,
             },
             |limit| limit.iops,
@@ -63,7 +63,7 @@ impl Findings {
         let ranked = self.ranked(
             Kind::PathBalance,
             |fact| match fact {
-                Fact::PathBalance(balance) if balance.paths != "link" => Some(balance),
+                Fact::PathBalance(balance) if balance.paths != "link" => Some(&**balance),
                 _ => None,
             },
             |balance| balance.largest_over_mean,

@@ -42,7 +42,7 @@ impl Findings {
         let found = self.ranked(
             Kind::BestBlockSize,
             |fact| match fact {
-                Fact::BestBlockSize(best) => Some(best),
+                Fact::BestBlockSize(best) => Some(&**best),
                 _ => None,
             },
             |best| best.points.iter().map(|point| point[1]).fold(0.0, f64::max),
@@ -81,7 +81,7 @@ impl Findings {
         let found = self.ranked(
             Kind::Saturation,
             |fact| match fact {
-                Fact::Saturation(saturation) => Some(saturation),
+                Fact::Saturation(saturation) => Some(&**saturation),
                 _ => None,
             },
             |saturation| saturation.maximum_iops,
@@ -110,7 +110,7 @@ impl Findings {
         let found = self.ranked(
             Kind::WritePenalty,
             |fact| match fact {
-                Fact::WritePenalty(penalty) => Some(penalty),
+                Fact::WritePenalty(penalty) => Some(&**penalty),
                 _ => None,
             },
             |penalty| penalty.disks.unwrap_or(0) as f64,

@@ -8,6 +8,7 @@ use crate::FOUND_LOAD_EVENT;
 use plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use store::{
     CaseResult, CaseState, CaseStatus, CounterSeries, DirectionPoint, Event, IntervalPoint,
     PRECONDITIONING_LOAD, RunReader, StoreError,
@@ -75,7 +76,7 @@ impl ObservedCase {
     pub(crate) fn read(
         run: &RunReader,
         case_index: u32,
-        mut result: CaseResult,
+        result: CaseResult,
         events: &[&Event],
         limits: Vec<LimitChange>,
         counters: &[CounterSeries],
@@ -112,9 +113,8 @@ impl ObservedCase {
             found_load,
             stage: result.stage.clone(),
             name: result.case.clone(),
-            // Kept once: a large campaign has as many as cases.
-            settings: std::mem::take(&mut result.settings),
-            result,
+            settings: result.settings.clone(),
+            result: Arc::new(result),
             busy,
             carried,
             intervals,

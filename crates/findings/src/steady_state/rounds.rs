@@ -1,7 +1,7 @@
 //! Rounds of a stage: tracked quantities of each, and whether there are enough rounds.
 
 use super::{WINDOW_ROUNDS, Window};
-use crate::finding::{Basis, Fact, Finding};
+use crate::finding::{Basis, Finding};
 use crate::observation::Observation;
 use crate::{RoundVariable, SteadyRounds};
 use plan::{Rounds, SettingValues};
@@ -177,7 +177,7 @@ fn of_stage(observation: &Observation, stage: &str, rules: &Rounds) -> Option<Fi
         id: format!("steady-rounds/{stage}"),
         stage: stage.to_owned(),
         case: None,
-        fact: Fact::SteadyRounds(fact),
+        fact: fact.into(),
         rests_on,
     })
 }

@@ -1,6 +1,7 @@
 //! A picture like the published one with one thing in it changed.
 
 use findings::{Flow, Interval, Observation, ObservedCase};
+use std::sync::Arc;
 use store::DirectionResult;
 
 /// Change of a case.
@@ -27,7 +28,8 @@ pub fn changed(picture: &Observation, stage: &str, settings: &str, change: Chang
 }
 
 fn directions(case: &mut ObservedCase) -> impl Iterator<Item = &mut DirectionResult> {
-    [&mut case.result.read, &mut case.result.write].into_iter().flatten()
+    let result = Arc::make_mut(&mut case.result);
+    [&mut result.read, &mut result.write].into_iter().flatten()
 }
 
 fn scale(interval: &mut Interval, factor: f64) {
@@ -44,8 +46,9 @@ fn scale(interval: &mut Interval, factor: f64) {
 /// So many times the rate, at the same latency.
 pub fn rate(case: &mut ObservedCase, factor: f64) {
     case.intervals.iter_mut().for_each(|interval| scale(interval, factor));
-    case.result.iops *= factor;
-    case.result.bw_bytes_per_s *= factor;
+    let result = Arc::make_mut(&mut case.result);
+    result.iops *= factor;
+    result.bw_bytes_per_s *= factor;
     for direction in directions(case) {
         direction.iops *= factor;
         direction.bw_bytes_per_s *= factor;
@@ -75,7 +78,7 @@ pub fn latency(case: &mut ObservedCase, factor: f64) {
 /// So many times the latency of reads alone.
 pub fn read_latency(case: &mut ObservedCase, factor: f64) {
     case.intervals.iter_mut().for_each(|interval| interval.read.latency_sum_ns *= factor);
-    case.result.read.iter_mut().for_each(|read| read.latency_ns.mean *= factor);
+    Arc::make_mut(&mut case.result).read.iter_mut().for_each(|read| read.latency_ns.mean *= factor);
 }
 
 /// Everything so many intervals earlier; what came before is gone.

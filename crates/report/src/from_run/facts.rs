@@ -211,7 +211,7 @@ pub fn warnings(source: &Source<'_>) -> Result<Vec<Cited>, ReportError> {
 pub fn tested(source: &Source<'_>) -> Result<Vec<Table>, ReportError> {
     let rows = source.stages().into_iter().map(|name| {
         let cases: Vec<_> = source.cases.iter().filter(|case| case.stage == name).collect();
-        let settings: Vec<_> = cases.iter().map(|case| &case.settings).collect();
+        let settings: Vec<_> = cases.iter().map(|case| &*case.settings).collect();
         let of_plan = source.stage_of_plan(name);
         let varying = source.axes_of(name);
         let words = varying.iter().map(|axis| {

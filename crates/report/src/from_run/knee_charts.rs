@@ -29,7 +29,7 @@ pub fn charts(source: &Source<'_>, found: Option<&Findings>, stage: &str) -> (Ve
         .of_kind(Kind::Saturation)
         .filter(|finding| finding.stage == stage)
         .filter_map(|finding| match &finding.fact {
-            Fact::Saturation(saturation) => Some((finding, saturation)),
+            Fact::Saturation(saturation) => Some((finding, &**saturation)),
             _ => None,
         })
         .collect();
@@ -42,7 +42,7 @@ pub fn charts(source: &Source<'_>, found: Option<&Findings>, stage: &str) -> (Ve
         .filter(|(_, one)| one.setting == **setting)
         .filter_map(|(finding, saturation)| {
             let level = |case: &str| match &found.get(&format!("level/{stage}/{case}"))?.fact {
-                Fact::Level(level) => Some(level),
+                Fact::Level(level) => Some(&**level),
                 _ => None,
             };
             let points: Vec<&Level> =

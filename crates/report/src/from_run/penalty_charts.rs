@@ -13,7 +13,7 @@ pub fn charts(found: Option<&Findings>, stage: &str) -> Vec<Chart> {
         .flat_map(|found| found.of_kind(Kind::WritePenalty))
         .filter(|finding| finding.stage == stage)
         .filter_map(|finding| match &finding.fact {
-            Fact::WritePenalty(penalty) => Some(penalty),
+            Fact::WritePenalty(penalty) => Some(&**penalty),
             _ => None,
         })
         .collect();

@@ -103,7 +103,7 @@ fn line_names<'a>(
     if let Some(series) = requested.series {
         return vec![series];
     }
-    let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &result.settings).collect();
+    let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &*result.settings).collect();
     let of_x = if let ChartAxis::Setting(name) = requested.x { name } else { "repeat" };
     let mut names: Vec<&str> = requested.stages.iter().flat_map(|stage| source.axes_of(stage)).collect();
     names.dedup();
@@ -118,7 +118,7 @@ fn against(
     name: &str,
     cases: &[(u32, &CaseResult)],
 ) -> Vec<Chart> {
-    let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &result.settings).collect();
+    let settings: Vec<&Map<String, Value>> = cases.iter().map(|(_, result)| &*result.settings).collect();
     let values = axes::values(&settings, name);
     let is_bars = !axes::is_numeric(name, &values);
     let names = line_names(source, requested, cases);

@@ -25,7 +25,7 @@ pub fn charts(source: &Source<'_>, found: Option<&Findings>, stage: &str) -> (Ve
         .flat_map(|found| found.of_kind(Kind::FoundLoad))
         .filter(|finding| finding.stage == stage)
         .filter_map(|finding| match (&finding.fact, &finding.case) {
-            (Fact::FoundLoad(search), Some(case)) => Some((case.as_str(), search)),
+            (Fact::FoundLoad(search), Some(case)) => Some((case.as_str(), &**search)),
             _ => None,
         })
         .collect();
