@@ -118,6 +118,8 @@ pub(crate) struct Model {
     crowding: Crowding,
     hosts: u32,
     answer_ns: u64,
+    /// Time of the answer to a write that the cache has taken in.
+    cached_answer_ns: u64,
     controllers_per_node: u32,
     is_active_active: bool,
     /// Commands are handed over in the order in which they come.
@@ -307,6 +309,10 @@ impl ArrayModel for Model {
         let is_buffered = array.cache.buffered.is_on() && settings.on.write_cache;
         let streams = array.controllers.streams.count();
         let answer_ns = if settings.on.processors { array.controllers.answer.get() } else { 0 };
+        let cached_answer_ns = match array.cache.answer.get() {
+            own_ns if own_ns > 0 && settings.on.processors => own_ns,
+            _ => answer_ns,
+        };
         let computes_parity = settings.on.parity && first.computes();
         let is_window_open = first.has_open_window();
         let answers_in =
@@ -341,6 +347,7 @@ impl ArrayModel for Model {
             parity_log_ns: if logs_parity { array.controllers.parity_log.get() } else { 0 },
             hosts: array.hosts.count.count(),
             answer_ns,
+            cached_answer_ns,
             controllers_per_node: array.controllers.count.count(),
             is_active_active: array.controllers.ownership.get() == 1,
             keeps_order: fabric.keeps_order() && volumes.iter().all(|volume| volume.limiter.is_none()),
