@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::{array, settings};
-use load::{LoadShape, LoadSpec, Pattern, Sample};
+use load::{FastForward as _, LoadShape, LoadSpec, Pattern, Sample, run_simulated};
 use serde_json::Value;
 use twin::{ArrayDescription, Twin};
 
@@ -123,6 +123,25 @@ fn the_cliff_is_where_the_kind_has_it() {
     println!("skipped: {fast_ns} ns for {exact_ns}, then {fast_level}");
     assert!(fast_ns.abs_diff(exact_ns) <= 5 * SECOND_NS, "{fast_ns} {exact_ns}");
     assert!((fast_level / parts_level - 1.0).abs() < 0.03, "{fast_level} and {parts_level}");
+}
+
+/// Proves that each drive that begins to collect is a change for a fast-forward, which then looks for the level anew: of an array
+/// whose drives fall one after the other, no time is skipped at the rate before the first.
+#[test]
+fn drives_that_begin_to_collect_end_a_level() {
+    let [_, parts] = both();
+    let mut twin = Twin::build(&parts, &settings(&[("shrink", 400.into())]), 1).unwrap();
+    let load =
+        LoadSpec { ramp_ns: 0, runtime_ns: SECOND_NS, interval_ns: SECOND_NS / 100, ..spec(65_536, 0, 8, 8) };
+    let mut counts = Vec::new();
+    run_simulated(&mut twin, &load, &mut |twin: &mut Twin, _| {
+        counts.push(twin.change_count());
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    println!("{counts:?}");
+    assert!(counts[0] == 0 && counts.is_sorted() && counts.last() == Some(&25), "{counts:?}");
+    assert!(counts.iter().any(|count| (1..25).contains(count)), "{counts:?}");
 }
 
 /// Proves that an array of parts with so many times less room falls so many times sooner, and that what has nothing to fill, or no

@@ -525,6 +525,11 @@ impl ArrayModel for Model {
         self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
     }
 
+    /// Drives that collect: with each that begins, writes become slower.
+    fn change_count(&self) -> u64 {
+        self.groups.drives.iter().map(GroupDrives::collecting).sum()
+    }
+
     /// Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
         let is_level = |controller: &Controller| {
@@ -556,7 +561,7 @@ impl ArrayModel for Model {
 
     /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
     fn knows_skipped_streams(&self) -> bool {
-        !self.groups.drives.iter().any(GroupDrives::are_collecting)
+        !self.groups.drives.iter().any(|drives| drives.collecting() > 0)
     }
 
     /// Returns how far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and
