@@ -110,6 +110,7 @@ section! {
         read_ahead: Kind::Bytes, 0..=1073741824, default "0B", "How far a controller reads ahead of each sequential reader; 0 for not at all.";
         mirrored: Kind::Switch, 0..=1, default "true", "Whether a cached write is copied to another controller before its answer.";
         mirror: Kind::Rate, 1000000..=RATE_LIMIT, default "4GB/s", "Rate of that copy.";
+        answer: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Time of the answer to a write that the cache has taken in, which keeps nobody waiting; 0 for that of `controllers`.";
         buffered: Kind::Switch, 0..=1, default "false", "Whether a write is answered once it has its place in the window: a buffer holds it until the drives have it.";
         buffer_rate: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which one controller takes written data into its buffer.";
         buffer_answer: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Time from a buffered write's place in the window to its answer, which keeps nobody waiting.";

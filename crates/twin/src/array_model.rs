@@ -95,6 +95,11 @@ pub(crate) trait ArrayModel: Device + Sized {
     /// As [`load::FastForward::begin_level`].
     fn begin_level(&mut self) {}
 
+    /// Changes inside the model that a level does not outlast, as [`load::FastForward::change_count`].
+    fn change_count(&self) -> u64 {
+        0
+    }
+
     /// As [`load::FastForward::steady_for_ns`]; a kind without fast-forward is always simulated.
     fn steady_for_ns(&self, _window_ns: u64, _left_ns: u64) -> u64 {
         0

@@ -365,7 +365,7 @@ impl FastForward for Twin {
 
     fn change_count(&mut self) -> u64 {
         self.date_notes();
-        self.change_count
+        self.change_count + on_model!(&self.model, model => model.change_count())
     }
 
     fn can_skip_sequential(&self) -> bool {

@@ -41,7 +41,7 @@ pub trait FastForward: Device {
     /// now before the device's state changes its behaviour. 0 where the device cannot tell.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64;
 
-    /// Events and steps of failover or rebuild so far: another number, another level.
+    /// Events, steps of failover or rebuild, and drives that have begun to collect so far: another number, another level.
     fn change_count(&mut self) -> u64;
 
     /// Returns true if a window is representative of a sequential load. Where the order of streams, or the angle of a platter,

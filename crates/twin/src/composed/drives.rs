@@ -194,11 +194,13 @@ impl GroupDrives {
         }
     }
 
-    /// Returns whether collection decides what writes cost.
-    pub fn are_collecting(&self) -> bool {
+    /// Returns how many drives pay for collection at present.
+    pub fn collecting(&self) -> u64 {
         match self {
-            GroupDrives::SolidStates(group) => group.drives.iter().any(FlashDrive::is_collecting),
-            GroupDrives::HardDisks(_) | GroupDrives::Modules(_) => false,
+            GroupDrives::SolidStates(group) => {
+                group.drives.iter().filter(|drive| drive.is_collecting()).count() as u64
+            }
+            GroupDrives::HardDisks(_) | GroupDrives::Modules(_) => 0,
         }
     }
 

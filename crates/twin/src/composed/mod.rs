@@ -118,6 +118,8 @@ pub(crate) struct Model {
     crowding: Crowding,
     hosts: u32,
     answer_ns: u64,
+    /// Time of the answer to a write that the cache has taken in.
+    cached_answer_ns: u64,
     controllers_per_node: u32,
     is_active_active: bool,
     /// Commands are handed over in the order in which they come.
@@ -307,6 +309,10 @@ impl ArrayModel for Model {
         let is_buffered = array.cache.buffered.is_on() && settings.on.write_cache;
         let streams = array.controllers.streams.count();
         let answer_ns = if settings.on.processors { array.controllers.answer.get() } else { 0 };
+        let cached_answer_ns = match array.cache.answer.get() {
+            own_ns if own_ns > 0 && settings.on.processors => own_ns,
+            _ => answer_ns,
+        };
         let computes_parity = settings.on.parity && first.computes();
         let is_window_open = first.has_open_window();
         let answers_in =
@@ -341,6 +347,7 @@ impl ArrayModel for Model {
             parity_log_ns: if logs_parity { array.controllers.parity_log.get() } else { 0 },
             hosts: array.hosts.count.count(),
             answer_ns,
+            cached_answer_ns,
             controllers_per_node: array.controllers.count.count(),
             is_active_active: array.controllers.ownership.get() == 1,
             keeps_order: fabric.keeps_order() && volumes.iter().all(|volume| volume.limiter.is_none()),
@@ -518,6 +525,11 @@ impl ArrayModel for Model {
         self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
     }
 
+    /// Drives that collect: with each that begins, writes become slower.
+    fn change_count(&self) -> u64 {
+        self.groups.drives.iter().map(GroupDrives::collecting).sum()
+    }
+
     /// Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
         let is_level = |controller: &Controller| {
@@ -549,7 +561,7 @@ impl ArrayModel for Model {
 
     /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
     fn knows_skipped_streams(&self) -> bool {
-        !self.groups.drives.iter().any(GroupDrives::are_collecting)
+        !self.groups.drives.iter().any(|drives| drives.collecting() > 0)
     }
 
     /// Returns how far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and

@@ -247,7 +247,7 @@ impl Model {
         let command = *self.commands.get(index);
         let bytes = u64::from(command.length_bytes);
         let mirrored_ns = self.controllers[usize::from(command.controller)].mirror(self.now_ns, bytes);
-        self.answer_at(mirrored_ns, index);
+        self.answer_after(mirrored_ns, index, self.cached_answer_ns);
     }
 
     /// A command of the array itself.
@@ -401,6 +401,12 @@ impl Model {
 
     #[inline]
     pub(super) fn answer_at(&mut self, at_ns: u64, index: u32) {
+        self.answer_after(at_ns, index, self.answer_ns);
+    }
+
+    /// Answers a command whose work is over at a moment; the answer of a host's takes `answer_ns` beside its links.
+    #[inline]
+    fn answer_after(&mut self, at_ns: u64, index: u32, answer_ns: u64) {
         let command = self.commands.get(index);
         if command.kind != TaskKind::Host {
             let ends_ns = self.ends_at_ns(index, at_ns);
@@ -410,7 +416,7 @@ impl Model {
         let bytes = (command.direction == Direction::Read && !command.is_lost)
             .then_some(u64::from(command.length_bytes));
         let sent_ns = self.fabric.send_to_host(at_ns, command.link, bytes);
-        self.queue.push(sent_ns + self.answer_ns, ModelEvent::Answer(index).pack());
+        self.queue.push(sent_ns + answer_ns, ModelEvent::Answer(index).pack());
         self.leave_window(index);
     }
 

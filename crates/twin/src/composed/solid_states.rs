@@ -13,10 +13,6 @@ use crate::part::{Counters, no_flash_drive};
 /// Solid-state drives of a group from which the translation of each is sampled at a quarter of the units.
 const MANY_DRIVES: u32 = 256;
 
-/// Drives that begin to collect within so many windows after others change the rate from window to window: the cliff is met
-/// by simulation until all of them have.
-const SHORTLY_WINDOWS: u64 = 16;
-
 /// Places of a set's parity, for drives that were rewritten by small writes.
 #[derive(Debug, Clone)]
 pub(crate) struct HotParity {
@@ -208,17 +204,14 @@ impl SolidStates {
         self.drives.iter().zip(&self.at_window).map(|(drive, &at)| (drive, drive.counters().host_units - at))
     }
 
-    /// Returns how long the load of the window may go on before a drive must begin to collect; not at all while drives
-    /// begin one shortly after the other.
+    /// Returns how long the load of the window may go on before a drive must begin to collect.
     pub fn steady_for_ns(&self, window_ns: u64) -> u64 {
         let left_ns = |(drive, units): (&FlashDrive, u64)| {
             let free_units = drive.free_reserve_bytes() / u64::from(drive.unit_bytes());
             (u128::from(free_units) * u128::from(window_ns) / u128::from(units)) as u64
         };
         let is_filling = |(drive, units): &(&FlashDrive, u64)| !drive.is_collecting() && *units > 0;
-        let next_ns = self.units_in_window().filter(is_filling).map(left_ns).min().unwrap_or(u64::MAX);
-        let has_begun = self.drives.iter().any(FlashDrive::is_collecting);
-        if has_begun && next_ns < window_ns.saturating_mul(SHORTLY_WINDOWS) { 0 } else { next_ns }
+        self.units_in_window().filter(is_filling).map(left_ns).min().unwrap_or(u64::MAX)
     }
 
     pub fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
