@@ -299,7 +299,7 @@ pub struct SizeArgs {
     /// Simulations of each point, with seeds from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub seeds: u32,
-    /// Directory that answers are written to: size.jsonl, size.txt
+    /// Run directory of the simulated points, with the answers as size.jsonl and size.txt
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// One JSON object a line for each array, design and state

@@ -44,7 +44,7 @@ pub use bench::{
 };
 pub use coordinator::{Summary, run_campaign};
 pub use error::CampaignError;
-pub use prepare::{Campaign, Request, mix_seed, new_case, prepare, resume};
+pub use prepare::{Campaign, Request, check_free, mix_seed, new_case, prepare, resume};
 pub use real::EngineChoice;
 pub use remote::{AgentClock, run_agent};
 pub use shards::shards_at_most;

@@ -759,8 +759,8 @@ fn check_load(case: &Case, load: &LoadSpec, capacity_bytes: u64) -> Result<(), C
     }
 }
 
-/// A directory that holds something is refused before a file target is created.
-fn check_free(directory: &Path) -> Result<(), CampaignError> {
+/// Refuses a directory for a new run that holds a run already, before anything is created.
+pub fn check_free(directory: &Path) -> Result<(), CampaignError> {
     if directory.join("manifest.json").exists() {
         return Err(CampaignError::Refused(format!(
             "{0} holds a run already; choose another directory with --out, or go on with `arraylab run --resume {0}`",

@@ -5,6 +5,7 @@ use diagnostic::Diagnostic;
 use import::ImportError;
 use plan::PlanError;
 use std::borrow::Cow;
+use store::StoreError;
 
 /// Question that cannot be answered, or a twin that failed.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,9 @@ pub enum SizingError {
     /// The job file cannot be read.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// The run directory cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The question is invalid.
     #[error("{message}")]
     Question {
@@ -34,6 +38,7 @@ impl Diagnostic for SizingError {
             SizingError::Plan(error) => error.hint(),
             SizingError::Campaign(error) => error.hint(),
             SizingError::Import(error) => error.hint(),
+            SizingError::Store(_) => None,
             SizingError::Question { hint, .. } => Some(hint.into()),
         }
     }

@@ -90,6 +90,9 @@ struct Batch {
     rebuilt_share: Option<f64>,
 }
 
+/// Intervals of the counted time that an answer keeps.
+const KEPT_INTERVALS: usize = GROUPS;
+
 impl Batch {
     fn add(&mut self, sample: &Sample) {
         self.read.merge(&sample.read);
@@ -158,6 +161,8 @@ pub(crate) struct Level {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
+    /// Warm-up of the first seed as a ramp, and the counted time of all seeds one after the other.
+    pub samples: Vec<Sample>,
 }
 
 impl Level {
@@ -238,6 +243,7 @@ pub(crate) fn simulate_within(
 }
 
 struct Counted {
+    warm_up: Batch,
     batches: Vec<Batch>,
     busy: BTreeMap<Part, f64>,
     drive_writes: BTreeMap<String, DriveWrites>,
@@ -317,7 +323,45 @@ fn one_seed(
     let busy = busy(&batches, warm_up);
     let drive_writes = drive_writes(&batches, warm_up);
     let rebuild_ns = rebuild_ns(&batches, warm_up);
-    Ok(Counted { batches: batches.split_off(warm_up), busy, drive_writes, rebuild_ns, is_steady })
+    let counted = batches.split_off(warm_up);
+    let warm_up = whole(&batches);
+    Ok(Counted { warm_up, batches: counted, busy, drive_writes, rebuild_ns, is_steady })
+}
+
+/// Batches as one.
+fn whole(batches: &[Batch]) -> Batch {
+    let mut whole = Batch::default();
+    batches.iter().for_each(|batch| whole.join(batch.clone()));
+    whole
+}
+
+/// Samples that add up to what is counted, few enough to be kept of every answer.
+fn samples(of_seeds: &[Counted]) -> Vec<Sample> {
+    let mut parts: Vec<(bool, Batch)> = Vec::new();
+    if let Some(first) = of_seeds.first().filter(|first| first.warm_up.duration_ns > 0) {
+        parts.push((true, first.warm_up.clone()));
+    }
+    for one in of_seeds {
+        let groups = one.batches.len().min(KEPT_INTERVALS);
+        let bound = |group: usize| group * one.batches.len() / groups;
+        parts.extend((0..groups).map(|group| (false, whole(&one.batches[bound(group)..bound(group + 1)]))));
+    }
+    let mut start_ns = 0;
+    let to_sample = |(is_ramp, mut batch): (bool, Batch)| {
+        batch.read.latency.compact();
+        batch.write.latency.compact();
+        let sample = Sample {
+            start_ns,
+            end_ns: start_ns + batch.duration_ns,
+            is_ramp,
+            read: batch.read,
+            write: batch.write,
+            ..Sample::default()
+        };
+        start_ns = sample.end_ns;
+        sample
+    };
+    parts.into_iter().map(to_sample).collect()
 }
 
 /// Increase of a counter since the end of the batch before one, which the counters of a later batch are asked for.
@@ -496,6 +540,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
+        samples: samples(of_seeds),
         read,
         write,
     }

@@ -1,5 +1,6 @@
 //! Size for a workload: which arrays, in which states, meet its requirements, and for how long.
 
+use crate::PartBusy;
 use crate::headroom::{Headroom, HeadroomPoint, headroom};
 use crate::requirement::{Requirement, Side};
 use crate::simulation::Effort;
@@ -8,6 +9,7 @@ use crate::wear::wear;
 use crate::{Configuration, SizingError, Validated, model_error};
 use array::{Array, Bill};
 use campaign::CampaignError;
+use load::Sample;
 use plan::Case;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -121,6 +123,27 @@ pub struct SizePoint {
     pub p99_ns: u64,
     /// The rate was delivered.
     pub kept_up: bool,
+    /// The part that is busy for the largest share of the time, and that share.
+    #[serde(skip)]
+    pub busiest: Option<PartBusy>,
+    /// Its intervals, those of the warm-up as a ramp.
+    #[serde(skip)]
+    pub samples: Vec<Sample>,
+}
+
+/// Workload itself, simulated once, beside the requirement that is closest to its bound or furthest beyond.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AtPeak {
+    /// The requirement.
+    pub requirement: String,
+    /// Its bound, in nanoseconds.
+    pub limit_ns: u64,
+    /// The latency that it bounds.
+    pub latency_ns: f64,
+    /// Range of that: 95 %, model and sampling together.
+    pub latency_ns_95: [f64; 2],
+    /// I/Os a second that were delivered.
+    pub iops: f64,
 }
 
 /// Answer about one design in one state.
@@ -167,11 +190,33 @@ pub struct SizeRow {
     pub headroom_below: Option<f64>,
     /// Basis of the range.
     pub validated: Validated,
+    /// The workload itself; `None` where it was not simulated.
+    pub at_peak: Option<AtPeak>,
     /// Simulated points, by rising multiple.
     pub points: Vec<SizePoint>,
 }
 
 impl SizeRow {
+    /// The array with the values of its design.
+    pub fn name(&self) -> String {
+        let texts = crate::change_texts(&self.design);
+        std::iter::once(self.array.clone()).chain(texts).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Name of the case of a point within its state.
+    pub fn case_name(&self, point: &SizePoint) -> String {
+        format!("array={},times={:.4}", self.name().replace([' ', '/'], "_"), point.times)
+    }
+
+    /// The busiest part of the smallest multiple that is not carried; of the largest, where all are.
+    fn first_full(&self) -> Option<Value> {
+        let over = |point: &&SizePoint| self.headroom.is_some_and(|headroom| point.times > headroom);
+        let point = self.points.iter().find(over).or(self.points.last())?;
+        let busiest = point.busiest?;
+        let case = format!("{}/{}", self.state.name(), self.case_name(point));
+        Some(json!({ "part": busiest.part, "share": busiest.share, "case": case }))
+    }
+
     /// Price of all parts in US dollars; `None` where a part has none.
     pub fn cost_usd(&self) -> Option<f64> {
         self.bill.as_ref().and_then(|bill| bill.price_usd)
@@ -182,7 +227,7 @@ impl SizeRow {
         let cases: Vec<String> = self
             .points
             .iter()
-            .map(|point| format!("{}/times={:.4}", self.state.name(), point.times))
+            .map(|point| format!("{}/{}", self.state.name(), self.case_name(point)))
             .collect();
         json!({
             "array": self.array,
@@ -210,6 +255,8 @@ impl SizeRow {
             "validated": self.validated,
             "cases": cases,
             "points": self.points,
+            "at_peak": self.at_peak,
+            "first_full": self.first_full(),
         })
     }
 }
@@ -269,6 +316,7 @@ pub(crate) fn searched_row(
     match in_state(design, state, question, search)? {
         Outcome::Simulated(found) => {
             judge(&mut row, &found, question);
+            row.at_peak = at_peak(design, &found, question);
             if let Some(parts) = design.description.composed.as_deref() {
                 lasts(&mut row, parts, &found, question);
             }
@@ -318,6 +366,7 @@ pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQue
         left_out: None,
         headroom_below: None,
         validated: model_error(design, &["iops"]).1,
+        at_peak: None,
         points: Vec::new(),
     }
 }
@@ -329,13 +378,36 @@ fn first_line(text: &str) -> String {
 /// Figures of a simulated multiple.
 pub(crate) fn size_point(point: &HeadroomPoint) -> SizePoint {
     let both = point.level.latency(Side::Both);
+    let busiest = point.level.busy.iter().max_by(|one, other| one.1.total_cmp(other.1));
     SizePoint {
         times: point.times,
         iops: point.level.iops(),
         mean_ns: both.mean_ns(),
         p99_ns: both.percentile_ns(990_000),
         kept_up: point.kept_up(),
+        busiest: busiest.map(|(part, share)| PartBusy { part: *part, share: *share }),
+        samples: point.level.samples.clone(),
     }
+}
+
+/// The workload itself beside its tightest requirement.
+fn at_peak(design: &Configuration, found: &Headroom, question: &SizeQuestion) -> Option<AtPeak> {
+    let point = found.points.iter().find(|point| point.times == 1.0)?;
+    let latency_of = |one: &Requirement| one.latency_of(&point.level.latency(one.side));
+    let share = |one: &Requirement| latency_of(one) / one.latency_ns as f64;
+    let tightest = question.requirements.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let (error, _) = model_error(design, tightest.metrics());
+    let half_width = match tightest.measure {
+        load::BoundMeasure::Mean => point.level.mean_half_width,
+        load::BoundMeasure::Percentile(_) => point.level.p99_half_width,
+    };
+    Some(AtPeak {
+        requirement: tightest.to_string(),
+        limit_ns: tightest.latency_ns,
+        latency_ns: latency_of(tightest),
+        latency_ns_95: error.range(latency_of(tightest), half_width),
+        iops: point.level.iops(),
+    })
 }
 
 fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {

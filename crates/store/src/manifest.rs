@@ -75,6 +75,9 @@ pub struct Manifest {
     pub plan: SourceText,
     /// The array, where the run has a twin.
     pub array: Option<SourceText>,
+    /// The arrays of a size question, in the order of the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<SourceText>,
     /// The targets, in the order of the command line.
     pub targets: Vec<ManifestTarget>,
     /// Hosts that issue the load, where other hosts do.

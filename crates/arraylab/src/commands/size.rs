@@ -4,7 +4,6 @@ use crate::cli::SizeArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_new};
 use crate::table::{Align, render};
-use diagnostic::Problem;
 use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
     Axis, Configuration, Effort, Growth, LeftOut, LoadSource, Requirement, SizeQuestion, SizeRow,
@@ -48,9 +47,11 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         states,
         effort: Effort { seeds: arguments.seeds, ..EFFORT },
     };
+    let arrays: Vec<Configuration> =
+        arguments.array.iter().map(|name| Configuration::load(name)).collect::<Result<_, _>>()?;
     let mut designs = Vec::new();
-    for name in &arguments.array {
-        let (possible, refused) = sizing::designs(&Configuration::load(name)?, &space)?;
+    for (name, array) in arguments.array.iter().zip(&arrays) {
+        let (possible, refused) = sizing::designs(array, &space)?;
         for reason in refused.iter().take(NAMED_LIMIT) {
             print_notice(&format!("left out: {name} {reason}"));
         }
@@ -61,9 +62,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         designs.extend(possible);
     }
     if let Some(directory) = &arguments.out {
-        std::fs::create_dir_all(directory).map_err(|error| {
-            Failure::refused(Problem::new(format!("cannot create {}", directory.display())).caused_by(error))
-        })?;
+        campaign::check_free(directory)?;
     }
     let designs_text = human_count(designs.len() as u64, "design");
     print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));
@@ -78,6 +77,8 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     let rows = rows?;
     let text = page(&rows, &question, &load);
     if let Some(directory) = &arguments.out {
+        let command_line: Vec<String> = std::env::args().collect();
+        sizing::keep_size_run(directory, &arrays, &load, &question, &rows, &command_line)?;
         let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
         for (name, contents) in [("size.jsonl", &lines), ("size.txt", &text)] {
             write_new(&directory.join(name), |file| {
@@ -93,22 +94,15 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn name_of(row: &SizeRow) -> String {
-    if row.design.is_empty() {
-        return row.array.clone();
-    }
-    format!("{} {}", row.array, sizing::change_texts(&row.design).join(" "))
-}
-
 fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String {
     let required: Vec<String> = question.requirements.iter().map(ToString::to_string).collect();
     let mut text = format!("workload: {}; required: {}\n\n", load.text, required.join(", "));
-    let mut names: Vec<String> = rows.iter().map(name_of).collect();
+    let mut names: Vec<String> = rows.iter().map(SizeRow::name).collect();
     names.dedup();
     // A space is read as a table, a few arrays by their sentences.
     if names.len() <= DESCRIBED_LIMIT {
         for name in &names {
-            let own: Vec<&SizeRow> = rows.iter().filter(|row| name_of(row) == *name).collect();
+            let own: Vec<&SizeRow> = rows.iter().filter(|row| row.name() == *name).collect();
             text.push_str(&format!("{}\n", sentence(name, &own, question)));
         }
         text.push('\n');
@@ -133,7 +127,7 @@ fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String 
             row.headroom.is_none() || row.verdict == SizeVerdict::NotShown || row.headroom == Some(0.0)
         })
         .filter(|row| !row.because.is_empty())
-        .map(|row| format!("{}, {}: {}", name_of(row), row.state.name(), row.because))
+        .map(|row| format!("{}, {}: {}", row.name(), row.state.name(), row.because))
         .collect();
     for reason in reasons {
         text.push_str(&format!("{reason}\n"));
@@ -194,7 +188,7 @@ fn verb(verdict: SizeVerdict) -> &'static str {
 fn left_out_text(rows: &[SizeRow], designs: usize) -> String {
     let count = |by: LeftOut| {
         let mut names: Vec<String> =
-            rows.iter().filter(|row| row.left_out == Some(by)).map(name_of).collect();
+            rows.iter().filter(|row| row.left_out == Some(by)).map(SizeRow::name).collect();
         names.dedup();
         names.len()
     };
@@ -227,7 +221,7 @@ fn table(rows: &[&SizeRow]) -> String {
             let peak =
                 row.points.iter().min_by(|a, b| (a.times - 1.0).abs().total_cmp(&(b.times - 1.0).abs()));
             vec![
-                name_of(row),
+                row.name(),
                 row.state.name().to_owned(),
                 row.verdict.name().to_owned(),
                 row.headroom.map_or_else(|| "-".into(), times),
@@ -265,11 +259,11 @@ fn offer_table(rows: &[SizeRow]) -> String {
     let mut table: Vec<Vec<String>> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for row in rows {
-        let name = name_of(row);
+        let name = row.name();
         if seen.contains(&name) {
             continue;
         }
-        let own = || rows.iter().filter(|other| name_of(other) == name);
+        let own = || rows.iter().filter(|other| other.name() == name);
         let rebuilt = own().find(|row| row.state == State::Rebuilding).unwrap_or(row);
         // Of the first state that has them, which is the healthy one as a rule.
         let amplification = own().find_map(|row| row.write_amplification);

@@ -13,6 +13,7 @@ impl From<SizingError> for Failure {
     fn from(error: SizingError) -> Failure {
         match error {
             SizingError::Campaign(error) => error.into(),
+            SizingError::Store(error) => error.into(),
             other => Failure::Refused(Box::new(other)),
         }
     }

@@ -33,6 +33,7 @@ mod served;
 mod served_plans;
 mod shards;
 mod shipped_plans;
+mod size_runs;
 mod support;
 mod telemetry;
 mod trends;

@@ -1,0 +1,89 @@
+//! Run directories of `arraylab size`.
+
+use crate::support::{json_lines, refuse, succeed};
+use std::path::Path;
+
+/// Proves that `size --out` keeps a run directory whose cases are the simulated points that the answers cite, with the same rates and
+/// percentiles, that `findings` and `report` read it, that the same question gives the same results, and that a directory with a run in
+/// it is refused.
+#[test]
+fn a_size_run_has_the_cases_that_its_answers_cite() {
+    let directory = tempfile::tempdir().unwrap();
+    let sized = |out: &Path| {
+        succeed(&[
+            "size",
+            "fio:rw=randread,bs=8k,rate_iops=2000,rate_process=poisson,runtime=2",
+            "--array",
+            "small-flash",
+            "--array",
+            "composite-flash",
+            "--require",
+            "p99<2ms",
+            "--state",
+            "healthy",
+            "--state",
+            "drive-lost",
+            "--growth",
+            "30%/y:3y",
+            "--json",
+            "--out",
+            out.to_str().unwrap(),
+        ])
+    };
+    let runs = ["first", "second"].map(|name| directory.path().join(name));
+    let answers = json_lines(&sized(&runs[0]));
+    assert_eq!(answers, json_lines(&sized(&runs[1])));
+    let [first, second] =
+        [&runs[0], &runs[1]].map(|run| succeed(&["results", run.to_str().unwrap(), "--json"]));
+    assert_eq!(first, second, "the same question gives the same results");
+    let results = json_lines(&first);
+    let mut cited = 0;
+    for answer in &answers {
+        let cases = answer["cases"].as_array().unwrap();
+        let points = answer["points"].as_array().unwrap();
+        assert_eq!(cases.len(), points.len(), "{answer}");
+        for (case, point) in cases.iter().zip(points) {
+            let is_its = |result: &&serde_json::Value| {
+                let path = [&result["stage"], &result["case"]].map(|part| part.as_str().unwrap_or_default());
+                case.as_str() == Some(&path.join("/"))
+            };
+            let of_case: Vec<&serde_json::Value> = results.iter().filter(is_its).collect();
+            let [result] = of_case[..] else { panic!("{case} names {} cases", of_case.len()) };
+            let [own, its] = [result, point].map(|one| one["iops"].as_f64().unwrap());
+            // Quotients of the same counts, taken in another order.
+            assert!((own - its).abs() <= 1e-12 * its, "{case}: {own} and {its}");
+            assert_eq!(result["read"]["latency_ns"]["p99"], point["p99_ns"], "{case}");
+            cited += 1;
+        }
+    }
+    assert_eq!(cited, results.len(), "no case without an answer");
+    let healthy = &answers[0];
+    let peak = &healthy["at_peak"];
+    assert_eq!(
+        (peak["requirement"].as_str(), peak["limit_ns"].as_u64()),
+        (Some("p99 < 2 ms"), Some(2_000_000))
+    );
+    let range = &peak["latency_ns_95"];
+    assert!(
+        range[0].as_f64() <= peak["latency_ns"].as_f64() && peak["latency_ns"].as_f64() <= range[1].as_f64()
+    );
+    let run = runs[0].to_str().unwrap();
+    succeed(&["findings", run]);
+    let report = succeed(&["report", run, "--format", "json"]);
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../published");
+    let checked = report_check::Run::open(&runs[0], &published).unwrap();
+    let found = report_check::check(&checked, &serde_json::from_str(&report).unwrap());
+    assert!(found.is_empty(), "{found:?}");
+    let (status, message) = refuse(&[
+        "size",
+        "fio:rw=randread,bs=8k,rate_iops=2000,rate_process=poisson,runtime=2",
+        "--array",
+        "small-flash",
+        "--require",
+        "p99<2ms",
+        "--out",
+        run,
+    ]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("holds a run already"), "{message}");
+}
