@@ -17,6 +17,7 @@ mod quotes;
 mod resolve;
 mod run;
 mod sentences;
+mod sizing;
 mod tables;
 
 pub use comparison::check_comparison;

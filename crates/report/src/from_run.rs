@@ -20,11 +20,12 @@ mod requested_charts;
 mod requested_tables;
 mod requirements;
 mod searches;
+mod sizing;
 mod stage;
 mod time_charts;
 mod verdict;
 
-use crate::model::{Origin, Report};
+use crate::model::{Decision, Origin, Report};
 use findings::{Cited, Findings, Quantity, Unit, cited};
 use std::sync::Arc;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
@@ -230,6 +231,12 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     } else {
         Origin::Measured { target: target.clone() }
     };
+    let sized = sizing::answers(run)?;
+    // The findings of a sizing run are about loads that it tried, not about a test: its first page has its answers alone.
+    let reported = found.as_ref().filter(|_| sized.is_empty());
+    if !sized.is_empty() {
+        warnings.push(sizing::warning());
+    }
     warnings.extend(facts::warnings(&source)?);
     let (pictures, missing) = pictures::of(&source);
     warnings.extend(missing);
@@ -260,14 +267,13 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         origin,
         facts: facts::facts(&source),
         verdict: verdict::of(&source)?,
-        decision: decision::of(&source, found.as_ref())?,
+        decision: if sized.is_empty() { decision::of(&source, found.as_ref())? } else { Decision::default() },
         model: model_lines::of(&source),
-        headlines: found.as_ref().map(headlines::of).unwrap_or_default(),
-        in_short: found
-            .as_ref()
+        headlines: reported.map(headlines::of).unwrap_or_default(),
+        in_short: reported
             .map(|found| conclusions::in_short(found, model_lines::has_no_garbage_collection(&source)))
             .unwrap_or_default(),
-        conclusions: found.as_ref().map(conclusions::sentences).unwrap_or_default(),
+        conclusions: reported.map_or(sized, conclusions::sentences),
         warnings,
         requirements: requirements::sheet(&source)?.into_iter().collect(),
         pictures,

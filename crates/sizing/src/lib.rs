@@ -38,7 +38,7 @@ pub use model_error::{ModelError, Validated, model_error};
 pub use named_workload::{NamedWorkload, named_workload, named_workloads};
 pub use part::Part;
 pub use requirement::{Requirement, Side};
-pub use run_directory::{ANSWER_EVENT, QUESTION_EVENT, keep_size_run};
+pub use run_directory::keep_size_run;
 pub use search::{size, size_front};
 pub use simulation::Effort;
 pub use size::{AtPeak, Growth, LeftOut, SizePoint, SizeQuestion, SizeRow, SizeVerdict};

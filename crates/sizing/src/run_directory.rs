@@ -2,16 +2,13 @@
 
 use crate::size::{SizePoint, SizeQuestion, SizeRow};
 use crate::{Configuration, LoadSource, SizingError};
+use findings::{SIZE_EVENT, SIZE_QUESTION_EVENT};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use store::{
     CaseOutcome, CaseStatus, Event, LoadOutcome, Manifest, ManifestTarget, NewCase, Run, RunEnd, SourceText,
 };
 
-/// Kind of the event that holds the question.
-pub const QUESTION_EVENT: &str = "size-question";
-/// Kind of the events that hold the answers, one for each design and state.
-pub const ANSWER_EVENT: &str = "size";
 /// Name of a case's load: the streams of a workload count together.
 const LOAD: &str = "load";
 /// Settings that every case of a run has.
@@ -99,13 +96,13 @@ pub fn keep_size_run(
         run.append_event(&Event { kind: kind.into(), text, data: Some(data), ..Event::default() })
     };
     event(
-        QUESTION_EVENT,
+        SIZE_QUESTION_EVENT,
         format!("workload: {}; required: {}", load.text, required.join(", ")),
         question_json(load, question),
     )?;
     for row in rows {
         let text = format!("{}, {}: {}", row.name(), row.state.name(), row.verdict.name());
-        event(ANSWER_EVENT, text, row.json())?;
+        event(SIZE_EVENT, text, row.json())?;
     }
     run.end(&RunEnd::Done)?;
     Ok(())

@@ -74,6 +74,13 @@ fn a_size_run_has_the_cases_that_its_answers_cite() {
     let checked = report_check::Run::open(&runs[0], &published).unwrap();
     let found = report_check::check(&checked, &serde_json::from_str(&report).unwrap());
     assert!(found.is_empty(), "{found:?}");
+    // What a report says of a test's loads would be taken for the array's: this one has the answers alone.
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let sentences = report["sentences"].as_array().unwrap();
+    let of_part = |part: &str| sentences.iter().filter(|one| one["part"] == part).collect::<Vec<_>>();
+    let answer = format!("small-flash, healthy: {}.", healthy["verdict"].as_str().unwrap());
+    assert!(of_part("found").iter().any(|one| one["text"] == answer.as_str()), "{sentences:#?}");
+    assert!(of_part("in-short").is_empty() && report["tiles"].as_array().unwrap().is_empty());
     let (status, message) = refuse(&[
         "size",
         "fio:rw=randread,bs=8k,rate_iops=2000,rate_process=poisson,runtime=2",

@@ -48,6 +48,10 @@ pub struct Maximum {
 
 /// Kind of the event with which a run keeps a [`FoundLoad`], as its data.
 pub const FOUND_LOAD_EVENT: &str = "max-under-latency";
+/// Kind of the event that holds the question of a sizing run.
+pub const SIZE_QUESTION_EVENT: &str = "size-question";
+/// Kind of the events that hold its answers, one for each design and state.
+pub const SIZE_EVENT: &str = "size";
 
 /// The largest load under a bound, as the search of a case (`find: max-under-latency`) found it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
