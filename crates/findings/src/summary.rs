@@ -42,7 +42,8 @@ impl Findings {
     /// The load of a finding's case, as a person says it; the stage where it is about no case.
     pub(crate) fn load_of(&self, finding: &Finding) -> Cited {
         match self.case_of(finding) {
-            Some(case) => words::case(&case.stage, &case.name, &case.settings),
+            Some(case) => words::several_loads(&case.result)
+                .unwrap_or_else(|| words::case(&case.stage, &case.name, &case.settings)),
             None => Cited::quote(&finding.stage, Source::finding(&finding.id, "stage")),
         }
     }
@@ -437,7 +438,11 @@ impl Findings {
                 };
                 let load = self.case_of(finding).map_or_else(
                     || self.load_of(finding),
-                    |case| CaseWords::new(&case.stage, &case.name, &case.settings).workload(),
+                    |case| {
+                        words::several_loads(&case.result).unwrap_or_else(|| {
+                            CaseWords::new(&case.stage, &case.name, &case.settings).workload()
+                        })
+                    },
                 );
                 let example = if *count == 1 { "That is" } else { "For example" };
                 match *by {

@@ -3,6 +3,7 @@
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::{PartUse, cited};
 use serde_json::{Map, Value};
+use store::CaseResult;
 
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
 const ALWAYS_SHOWN: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
@@ -49,6 +50,13 @@ pub fn case(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
     let others = settings.keys().filter(|name| is_shown(name) && !is_plain(name, &settings[*name]));
     parts.extend(others.map(|name| words.setting(name)));
     Cited::join(parts, ", ")
+}
+
+/// The loads of a case that has several. The settings of such a case are those of none of them, or of one; its figures are of all.
+pub fn several_loads(result: &CaseResult) -> Option<Cited> {
+    let loads = result.loads.as_ref()?;
+    let names = loads.iter().map(|load| Cited::quote(&load.load, Source::quote("plan")));
+    Some(cited!("loads {} together", Cited::join(names, ", ")))
 }
 
 impl<'a> CaseWords<'a> {

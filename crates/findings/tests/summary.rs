@@ -3,6 +3,8 @@
 mod synthetic;
 
 use findings::Findings;
+use std::sync::Arc;
+use store::LoadResult;
 use synthetic::{Run, Series, busy, moment, settings};
 
 /// Question and answer of a run, each of which must cite findings that exist.
@@ -221,4 +223,31 @@ fn rare_falls_are_no_headline() {
         "{}",
         falls.text
     );
+}
+
+/// Proves that the figures of a case with several loads are told as theirs together, not as those of the settings that they share.
+#[test]
+fn several_loads_are_told_together() {
+    let beside = Series::level(4_000.0, 0.5, 1e6, 1e6, 524_288.0);
+    let mut observation = Run::new("own")
+        .case("neighbour", "neighbour", &[("rw", "randrw"), ("bs", "8k")], &beside)
+        .observation();
+    let result = Arc::make_mut(&mut observation.cases[0].result);
+    let load = |name: &str| LoadResult {
+        load: name.into(),
+        target: "twin:synthetic".into(),
+        duration_s: result.duration_s,
+        iops: result.iops / 2.0,
+        bw_bytes_per_s: result.bw_bytes_per_s / 2.0,
+        read: None,
+        write: None,
+        sustained: None,
+        trim: None,
+    };
+    result.loads = Some(vec![load("own"), load("neighbour")]);
+    let found = Findings::of(observation);
+    let (best, _) = found.peak_bandwidth().expect("a peak");
+    assert_eq!(found.load_in_words(best).text(), "loads own, neighbour together");
+    let sentences: Vec<String> = found.conclusions().iter().map(|one| one.text.to_string()).collect();
+    assert!(sentences.iter().all(|text| !text.contains("8K")), "{sentences:#?}");
 }

@@ -266,7 +266,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         ),
         origin,
         facts: facts::facts(&source),
-        verdict: verdict::of(&source)?,
+        verdict: verdict::of(&source, !sized.is_empty())?,
         decision: if sized.is_empty() { decision::of(&source, found.as_ref())? } else { Decision::default() },
         model: model_lines::of(&source),
         headlines: reported.map(headlines::of).unwrap_or_default(),

@@ -8,8 +8,8 @@ use store::{CaseRecord, CaseState, CaseStatus};
 /// Of what failed so many are named; the rest are counted.
 const NAMED_LIMIT: usize = 6;
 
-/// The verdict from requirements, and what of the run failed or is missing.
-pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
+/// The verdict from requirements, and what of the run failed or is missing. A sizing run has its verdicts among its answers.
+pub fn of(source: &Source<'_>, is_sizing: bool) -> Result<Verdict, ReportError> {
     let rows = match &source.plan {
         Some(plan) => findings::requirements(source.run, plan)?,
         None => Vec::new(),
@@ -55,6 +55,7 @@ pub fn of(source: &Source<'_>) -> Result<Verdict, ReportError> {
     let meaning = match (passed, rows.is_empty()) {
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
+        (None, true) if is_sizing => "What was required is judged for each array and state below.",
         (None, true) => "The plan requires nothing, so nothing here passes or fails.",
         (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
     };
