@@ -72,11 +72,14 @@ impl Diagnostic for CampaignError {
     }
 }
 
-/// Event or setting of a twin that is nearest to a misspelt one.
+/// Event or setting of a twin that is nearest to a misspelt one, or how to run a plan without an event that an array does not have.
 fn suggestion(error: &TwinError) -> Option<String> {
     let (word, known) = match error {
         TwinError::UnknownEvent { event, known } => (event, known),
         TwinError::UnknownSetting { name, known } => (name, known),
+        TwinError::NoSuchEvent { .. } => {
+            return Some("`--stage` names the stages to run: those without this event".into());
+        }
         _ => return None,
     };
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
@@ -88,8 +91,8 @@ fn suggestion(error: &TwinError) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Proves that a misspelt event and a misspelt setting of a twin are answered with the nearest one, and that an event unlike
-    /// all others is not.
+    /// Proves that a misspelt event and a misspelt setting of a twin are answered with the nearest one, that an event unlike
+    /// all others is not, and that one which an array does not have is answered with how to run the other stages.
     #[test]
     fn misspelt_events_and_settings_get_a_suggestion() {
         let message = |source: TwinError| {
@@ -107,6 +110,14 @@ mod tests {
         assert!(event("drive-failre").ends_with("\nhint: did you mean `drive-failure`?"));
         assert!(event("firmware_update").ends_with("\nhint: did you mean `firmware-update`?"));
         assert!(!event("end").contains("hint:") && !event("earthquake").contains("hint:"));
+        let impossible = message(TwinError::NoSuchEvent {
+            event: "controller-failover",
+            remedy: "it needs two controllers",
+        });
+        assert!(
+            impossible.ends_with("\nhint: `--stage` names the stages to run: those without this event"),
+            "{impossible}"
+        );
         let known = "write_cache, links".into();
         let setting = message(TwinError::UnknownSetting { name: "write_cahce".into(), known });
         assert!(setting.ends_with("\nhint: did you mean `write_cache`?"), "{setting}");
