@@ -66,6 +66,13 @@ impl Source<'_> {
         found.map(|(_, axes)| axes.iter().map(String::as_str).collect()).unwrap_or_default()
     }
 
+    /// The stages of the plan that have no case in this run: others were selected.
+    fn left_out_stages(&self) -> Vec<&str> {
+        let run = self.stages();
+        let of_plan = self.plan.iter().flat_map(|plan| plan.stages.iter().map(|stage| stage.name.as_str()));
+        of_plan.filter(|name| !run.contains(name)).collect()
+    }
+
     /// The stages that have cases in this run, in order.
     fn stages(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();

@@ -46,6 +46,31 @@ fn limits_that_cannot_be_judged() {
     assert_eq!(printed_text.matches("PASS").count(), 1, "{printed_text}");
 }
 
+/// Proves that the report of a run of some stages says on its first page which ones of the plan it has not, and does not say that
+/// everything which the plan requires was kept.
+#[test]
+fn left_out_stages_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("limits.yaml");
+    std::fs::write(&path, plan("{ quantity: read.errors, at_most: 0, stage: reads }")).unwrap();
+    let report = |name: &str, selection: &[&str]| {
+        let run = directory.path().join(name);
+        let (path, run) = (path.to_str().unwrap(), run.to_str().unwrap());
+        succeed(&[&["run", path, "--target", "twin:raid-levels", "--out", run], selection].concat());
+        let page = directory.path().join("page.html");
+        succeed(&["report", run, "--out", page.to_str().unwrap()]);
+        std::fs::read_to_string(page).unwrap()
+    };
+    let (all, part) = (report("all", &[]), report("part", &["--stage", "reads"]));
+    let named = "Stages of the plan that are not in this run: both.";
+    assert!(part.contains(named) && !all.contains(named));
+    let (whole, of_some) = (
+        "Everything that the plan requires was kept.",
+        "of the stages that were run was kept; it has others.",
+    );
+    assert!(all.contains(whole) && !part.contains(whole) && part.contains(of_some));
+}
+
 /// A flash array and a set of disks, with enough intervals to tell noise from difference.
 const SEEDS_ALONE: &[(&str, &str)] = &[
     (

@@ -107,6 +107,11 @@ fn risk(source: &Source<'_>, found: Option<&Findings>, rows: &[RequirementRow], 
 
 fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
     let mut missing = Vec::new();
+    let left_out = source.left_out_stages();
+    if !left_out.is_empty() {
+        let names = left_out.into_iter().map(|name| Cited::quote(name, findings::Source::quote("plan")));
+        missing.push(cited!("Stages of the plan that are not in this run: {}.", Cited::join(names, ", ")));
+    }
     let unseen = rows.iter().filter(|row| row.verdict == RequirementVerdict::NotShown).count();
     if unseen > 0 {
         let from = findings::Source::other("requirements", "not-shown");

@@ -52,7 +52,11 @@ pub fn of(source: &Source<'_>, is_sizing: bool) -> Result<Verdict, ReportError> 
         RunVerdict::Fail => Some(false),
         RunVerdict::None => None,
     };
+    let is_part = !source.left_out_stages().is_empty();
     let meaning = match (passed, rows.is_empty()) {
+        (Some(true), _) if is_part => {
+            "Everything that the plan requires of the stages that were run was kept; it has others."
+        }
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
         (None, true) if is_sizing => "What was required is judged for each array and state below.",
