@@ -189,10 +189,8 @@ impl Redactor {
     /// share it.
     fn one_form(&self, kind: SecretKind, secret: &str) -> String {
         let form = canonical(kind, secret);
-        match self.full_names.get(&form).map(Vec::from_iter).as_deref() {
-            Some([full]) if kind == SecretKind::Host => (*full).clone(),
-            _ => form,
-        }
+        let only = self.full_names.get(&form).filter(|names| kind == SecretKind::Host && names.len() == 1);
+        only.and_then(|names| names.first().cloned()).unwrap_or(form)
     }
 
     fn pseudonym(&mut self, kind: SecretKind, secret: &str) -> String {

@@ -436,13 +436,9 @@ impl Findings {
                 } else {
                     cited!("{} of {}", Quantity::count_of(&sources(Some(by))).plain(0), all)
                 };
-                let load = self.case_of(finding).map_or_else(
+                let load = self.case_of(finding).filter(|case| case.result.loads.is_none()).map_or_else(
                     || self.load_of(finding),
-                    |case| {
-                        words::several_loads(&case.result).unwrap_or_else(|| {
-                            CaseWords::new(&case.stage, &case.name, &case.settings).workload()
-                        })
-                    },
+                    |case| CaseWords::new(&case.stage, &case.name, &case.settings).workload(),
                 );
                 let example = if *count == 1 { "That is" } else { "For example" };
                 match *by {

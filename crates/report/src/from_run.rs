@@ -44,7 +44,7 @@ struct Source<'a> {
     manifest: &'a Manifest,
     plan: Option<plan::Plan>,
     cases: Vec<CaseRecord>,
-    /// With the index of the case; of measured ones those that findings hold.
+    /// Of cases that are done, with the index of the case.
     results: Vec<(u32, Arc<CaseResult>)>,
     /// For each stage in order, the settings that tell its cases apart.
     axes: Vec<(String, Vec<String>)>,
@@ -54,10 +54,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn done(&self) -> impl Iterator<Item = (u32, &CaseResult)> {
-        self.results
-            .iter()
-            .filter(|(_, result)| result.status == CaseStatus::Done)
-            .map(|(index, result)| (*index, &**result))
+        self.results.iter().map(|(index, result)| (*index, &**result))
     }
 
     /// The settings that tell the cases of a stage apart.
@@ -174,13 +171,13 @@ fn stage_axes(source: &Source<'_>) -> Vec<(String, Vec<String>)> {
 }
 
 /// Stages whose rounds were enough before the last that the plan allows.
-fn settled(run: &RunReader) -> Result<Vec<String>, store::StoreError> {
-    let events = run.events()?.into_iter().filter(|event| event.kind == findings::STAGE_ENDED_EVENT);
-    let stage = |event: store::Event| Some(event.data?.get("stage")?.as_str()?.to_owned());
-    Ok(events.filter_map(stage).collect())
+fn settled(events: &[store::Event]) -> Vec<String> {
+    let ends = events.iter().filter(|event| event.kind == findings::STAGE_ENDED_EVENT);
+    let stage = |event: &store::Event| Some(event.data.as_ref()?.get("stage")?.as_str()?.to_owned());
+    ends.filter_map(stage).collect()
 }
 
-/// The results of cases, shared with the findings where these hold them.
+/// The results of cases that are done, shared with the findings where there are any.
 fn results(
     run: &RunReader,
     cases: &[CaseRecord],
@@ -188,17 +185,11 @@ fn results(
 ) -> Result<Vec<(u32, Arc<CaseResult>)>, store::StoreError> {
     let Some(found) = found else {
         let read = run.indexed_results()?;
-        return Ok(read.into_iter().map(|(index, result)| (index, Arc::new(result))).collect());
+        let done = read.into_iter().filter(|(_, result)| result.status == CaseStatus::Done);
+        return Ok(done.map(|(index, result)| (index, Arc::new(result))).collect());
     };
-    let mut results = Vec::with_capacity(cases.len());
-    for case in cases {
-        let result = match found.result(&case.stage, &case.name) {
-            Some(result) => Some(result.clone()),
-            None => run.result(case.index)?.map(Arc::new),
-        };
-        results.extend(result.map(|result| (case.index, result)));
-    }
-    Ok(results)
+    let of_case = |case: &CaseRecord| Some((case.index, found.result(&case.stage, &case.name)?.clone()));
+    Ok(cases.iter().filter_map(of_case).collect())
 }
 
 /// The report of a run, finished or not.
@@ -218,8 +209,16 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
             None
         }
     };
-    let mut source =
-        Source { run, manifest, plan, cases, results: Vec::new(), axes: Vec::new(), settled: settled(run)? };
+    let events = run.events()?;
+    let mut source = Source {
+        run,
+        manifest,
+        plan,
+        cases,
+        results: Vec::new(),
+        axes: Vec::new(),
+        settled: settled(&events),
+    };
     source.axes = stage_axes(&source);
     let found = match &source.plan {
         Some(plan) => Some(findings::find(run, plan)?),
@@ -238,7 +237,7 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     } else {
         Origin::Measured { target: target.clone() }
     };
-    let sized = sizing::answers(run)?;
+    let sized = sizing::answers(&events);
     // The findings of a sizing run are about loads that it tried, not about a test: its first page has its answers alone.
     let reported = found.as_ref().filter(|_| sized.is_empty());
     if !sized.is_empty() {
@@ -247,7 +246,8 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     warnings.extend(facts::warnings(&source)?);
     let (pictures, missing) = pictures::of(&source);
     warnings.extend(missing);
-    let mut time_budget = time_charts::Budget::for_cases(source.results.len());
+    let has_ended = |case: &&CaseRecord| matches!(case.state, CaseState::Ended(_));
+    let mut time_budget = time_charts::Budget::for_cases(source.cases.iter().filter(has_ended).count());
     let mut chart_budget = axis_charts::CHARTS_LIMIT;
     let mut case_budget = case_charts::CASES_LIMIT;
     let mut sections = Vec::new();

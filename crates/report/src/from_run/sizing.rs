@@ -3,14 +3,13 @@
 use super::section_id;
 use crate::model::{Conclusion, Evidence};
 use findings::{Cited, SIZE_EVENT, SIZE_QUESTION_EVENT, Source, cited};
-use store::{RunReader, StoreError};
+use store::Event;
 
 /// The question, then each answer with the stage whose cases it rests on. Empty for any other run.
-pub fn answers(run: &RunReader) -> Result<Vec<Conclusion>, StoreError> {
-    let events = run.events()?;
+pub fn answers(events: &[Event]) -> Vec<Conclusion> {
     let sized =
         events.iter().filter(|event| [SIZE_QUESTION_EVENT, SIZE_EVENT].contains(&event.kind.as_str()));
-    Ok(sized
+    sized
         .map(|event| {
             let state = event.data.as_ref().and_then(|answer| answer.get("state")?.as_str());
             Conclusion {
@@ -22,7 +21,7 @@ pub fn answers(run: &RunReader) -> Result<Vec<Conclusion>, StoreError> {
                     .collect(),
             }
         })
-        .collect())
+        .collect()
 }
 
 /// Warning that stands before all others.
