@@ -71,8 +71,6 @@ fn campaign(directory: &Path) -> RunReader {
                 sample
             })
             .collect();
-        let mut totals = LoadOutcome { name: "main".into(), ..LoadOutcome::default() };
-        samples.iter().for_each(|sample| totals.add(sample));
         run.begin_case(index).expect("begun");
         run.append_samples(index, "main", &samples).expect("samples");
         let outcome = CaseOutcome {
@@ -80,7 +78,7 @@ fn campaign(directory: &Path) -> RunReader {
             engine: "sim".into(),
             target: "twin:dorado-2100-g2".into(),
             duration_ns: INTERVALS * INTERVAL_NS,
-            loads: vec![totals],
+            loads: vec![LoadOutcome::of_samples("main", &samples)],
             error: None,
             warnings: Vec::new(),
             extrapolation: None,

@@ -74,8 +74,6 @@ pub fn keep_size_run(
         let index = index as u32;
         run.begin_case(index)?;
         run.append_samples(index, LOAD, &point.samples)?;
-        let mut own = LoadOutcome { name: LOAD.into(), ..LoadOutcome::default() };
-        point.samples.iter().for_each(|sample| own.add(sample));
         let counted = point.samples.iter().filter(|sample| !sample.is_ramp);
         run.finish_case(
             index,
@@ -84,7 +82,7 @@ pub fn keep_size_run(
                 engine: "sim".into(),
                 target: format!("twin:{}", row.name().replace(' ', ",")),
                 duration_ns: counted.map(load::Sample::duration_ns).sum(),
-                loads: vec![own],
+                loads: vec![LoadOutcome::of_samples(LOAD, &point.samples)],
                 error: None,
                 warnings: Vec::new(),
                 extrapolation: None,

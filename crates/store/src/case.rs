@@ -1,7 +1,7 @@
 //! Case records: a case before, during and after its measurement.
 
 use crate::Settings;
-use load::{Direction, DirectionSample, Extrapolation, Histogram};
+use load::{Direction, DirectionSample, Extrapolation, Histogram, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -153,6 +153,13 @@ pub struct LoadOutcome {
 }
 
 impl LoadOutcome {
+    /// The totals of a load's samples; those of the ramp do not count.
+    pub fn of_samples(name: &str, samples: &[Sample]) -> LoadOutcome {
+        let mut totals = LoadOutcome { name: name.into(), ..LoadOutcome::default() };
+        samples.iter().for_each(|sample| totals.add(sample));
+        totals
+    }
+
     /// The totals of one direction.
     pub fn direction(&self, direction: Direction) -> Option<&DirectionTotals> {
         match direction {
@@ -172,7 +179,7 @@ impl LoadOutcome {
     }
 
     /// Adds what happened in an interval; intervals of the ramp are not counted.
-    pub fn add(&mut self, sample: &load::Sample) {
+    pub fn add(&mut self, sample: &Sample) {
         if sample.is_ramp {
             return;
         }

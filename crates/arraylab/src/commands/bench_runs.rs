@@ -190,15 +190,13 @@ fn begin_case(
 ) -> Result<(Vec<Sample>, CaseOutcome), Failure> {
     run.begin_case(index)?;
     let samples: Vec<Sample> = (0..intervals).map(|interval| sample(interval, random)).collect();
-    let mut totals = LoadOutcome { name: "load".into(), ..LoadOutcome::default() };
-    samples.iter().for_each(|sample| totals.add(sample));
     run.append_samples(index, "load", &samples)?;
     let outcome = CaseOutcome {
         status: CaseStatus::Done,
         engine: "sim".into(),
         target: "bench".into(),
         duration_ns: intervals * INTERVAL_NS,
-        loads: vec![totals],
+        loads: vec![LoadOutcome::of_samples("load", &samples)],
         error: None,
         warnings: Vec::new(),
         extrapolation: None,
