@@ -1,6 +1,6 @@
 //! Campaign errors.
 
-use diagnostic::Diagnostic;
+use diagnostic::{Diagnostic, Problem};
 use std::borrow::Cow;
 use twin::TwinError;
 
@@ -49,8 +49,8 @@ pub enum CampaignError {
         source: load::SpecError,
     },
     /// The request contradicts itself or the run.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(#[from] Problem),
     /// The run directory failed after the start.
     #[error(transparent)]
     Store(#[from] store::StoreError),
@@ -67,7 +67,8 @@ impl Diagnostic for CampaignError {
             CampaignError::Ring(error) => error.hint(),
             CampaignError::Host(error) => error.hint(),
             CampaignError::Twin { source, .. } => suggestion(source).map(Cow::Owned),
-            CampaignError::Load { .. } | CampaignError::Refused(_) | CampaignError::Store(_) => None,
+            CampaignError::Refused(problem) => problem.hint(),
+            CampaignError::Load { .. } | CampaignError::Store(_) => None,
         }
     }
 }

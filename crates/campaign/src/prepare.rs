@@ -10,7 +10,7 @@ use crate::remote::RunHost;
 use crate::simulated::Simulator;
 use crate::targets::target_of;
 use crate::{CampaignError, inventory, pictures, remote, shards};
-use diagnostic::full_text;
+use diagnostic::{Problem, full_text};
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{LoadSpec, Random, Schedule};
@@ -148,7 +148,7 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
     let (hosts, common) = remote::of_request(&loaded.plan, &request.hosts, &request.targets)?;
     let is_twin = common.iter().any(|target| target.starts_with("twin:"));
     if is_twin && !request.hosts.is_empty() {
-        return Err(CampaignError::Refused("--host is for real targets: a twin is simulated here".into()));
+        return Err(Problem::new("--host is for real targets: a twin is simulated here").into());
     }
     // A plan with hosts is rehearsed on a twin without them.
     let hosts = if is_twin { Vec::new() } else { hosts };
@@ -172,7 +172,11 @@ pub fn prepare(request: &Request) -> Result<Campaign, CampaignError> {
         agent: None,
     };
     let cases = expand(&requested)?;
-    check_free(&request.directory)?;
+    let directory = request.directory.display();
+    check_free(
+        &request.directory,
+        &format!("choose another directory with --out, or go on with `arraylab run --resume {directory}`"),
+    )?;
     let mut checked = check(&requested, cases, None)?;
     let mut manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),
@@ -230,9 +234,10 @@ fn shard(of: ShardNumber, plan: &Plan, checked: &Checked) -> Result<Shard, Campa
     let cases = shards::cases_of(of, &groups);
     if cases.is_empty() {
         let groups = units::human_count(groups.len() as u64, "group");
-        return Err(CampaignError::Refused(format!(
-            "shard {of} has no case: the cases are {groups}, cases that rest on each other together; choose at most as many shards"
-        )));
+        let problem = Problem::new(format!(
+            "shard {of} has no case: the cases are {groups}, cases that rest on each other together"
+        ));
+        return Err(problem.with_hint("choose at most as many shards").into());
     }
     Ok(Shard { of, cases })
 }
@@ -248,11 +253,12 @@ pub fn resume(
     let run = Run::open(directory)?;
     let manifest = run.manifest().clone();
     if manifest.arraylab_version != env!("CARGO_PKG_VERSION") {
-        return Err(CampaignError::Refused(format!(
-            "the run was begun by arraylab {}, this is {}: its cases would not be comparable; finish it with the version that began it",
+        let problem = Problem::new(format!(
+            "the run was begun by arraylab {}, this is {}: its cases would not be comparable",
             manifest.arraylab_version,
             env!("CARGO_PKG_VERSION")
-        )));
+        ));
+        return Err(problem.with_hint("finish it with the version that began it").into());
     }
     let plan = plan::parse_plan(&manifest.plan.name, &manifest.plan.source, &manifest.plan.text)?;
     let selection = plan::Selection {
@@ -270,7 +276,7 @@ pub fn resume(
     let own = if hosts.is_empty() { &manifest.targets[..] } else { &[] };
     let specs: Vec<String> = own.iter().map(|target| target.spec.clone()).collect();
     if specs.is_empty() && hosts.is_empty() {
-        return Err(CampaignError::Refused(format!("{} names no target", directory.display())));
+        return Err(Problem::new(format!("{} names no target", directory.display())).into());
     }
     // Those of hosts stand beside these, with the same consents.
     let given = manifest.targets.iter().flat_map(|target| target.identity["consents"].as_array());
@@ -295,7 +301,7 @@ pub fn resume(
     };
     let cases = expand(&requested)?;
     if matches!(requested.targets.first(), Some((_, TargetSpec::Twin(_)))) && manifest.array.is_none() {
-        return Err(CampaignError::Refused(format!("{} does not hold its array", directory.display())));
+        return Err(Problem::new(format!("{} does not hold its array", directory.display())).into());
     }
     let checked = check(&requested, cases, manifest.array)?;
     let recorded = run.cases()?;
@@ -305,10 +311,11 @@ pub fn resume(
             .zip(&checked.cases)
             .all(|(old, new)| old.stage == new.stage && old.name == new.name && is_same(&old.settings, new));
     if !same {
-        return Err(CampaignError::Refused(format!(
+        return Err(Problem::new(format!(
             "{} does not hold the cases that its plan expands to; it cannot be resumed",
             directory.display()
-        )));
+        ))
+        .into());
     }
     begin(checked, loaded.plan, run)
 }
@@ -348,19 +355,20 @@ pub(crate) fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)
         let spec = TargetSpec::parse(text)?;
         targets.push((spec.to_string(), spec));
     }
-    let refused = |why: String| Err(CampaignError::Refused(why));
+    let refused = |why: Problem| Err(why.into());
     if targets.is_empty() {
-        return refused("a --target is needed".into());
+        return refused(Problem::new("a --target is needed"));
     }
     if targets.len() > TARGETS_LIMIT {
-        return refused(format!("{} targets are more than {TARGETS_LIMIT}", targets.len()));
+        return refused(Problem::new(format!("{} targets are more than {TARGETS_LIMIT}", targets.len())));
     }
     if targets.len() > 1 && targets.iter().any(|(_, spec)| matches!(spec, TargetSpec::Twin(_))) {
-        return refused("a twin stands for all targets of a plan: give it as the only --target".into());
+        let problem = Problem::new("a twin stands for all targets of a plan");
+        return refused(problem.with_hint("give it as the only --target"));
     }
     for (index, (text, _)) in targets.iter().enumerate() {
         if targets[..index].iter().any(|(other, _)| other == text) {
-            return refused(format!("the target `{text}` is given twice"));
+            return refused(Problem::new(format!("the target `{text}` is given twice")));
         }
     }
     Ok(targets)
@@ -385,9 +393,7 @@ fn exact(targets: Vec<(String, TargetSpec)>) -> Result<Vec<(String, TargetSpec)>
 fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), CampaignError> {
     match targets.iter().find(|(_, spec)| !matches!(spec, TargetSpec::Twin(_))) {
         None => Ok(()),
-        Some((text, _)) => {
-            Err(CampaignError::Refused(format!("{option} is for twins, and `{text}` is none")))
-        }
+        Some((text, _)) => Err(Problem::new(format!("{option} is for twins, and `{text}` is none")).into()),
     }
 }
 
@@ -396,9 +402,8 @@ fn check_twins(option: &str, targets: &[(String, TargetSpec)]) -> Result<(), Cam
 pub(crate) fn expand(requested: &RunRequest<'_>) -> Result<Vec<Case>, CampaignError> {
     let mut cases = plan::expand(&requested.loaded.plan, requested.selection)?;
     if cases.is_empty() {
-        return Err(CampaignError::Refused(
-            "no case is left: `--stage` and `--only` exclude each other; `arraylab expand` shows what there is".into(),
-        ));
+        let problem = Problem::new("no case is left: `--stage` and `--only` exclude each other");
+        return Err(problem.with_hint("`arraylab expand` shows what there is").into());
     }
     for case in &mut cases {
         mix_seed(case, requested.seed);
@@ -433,11 +438,12 @@ pub(crate) fn fit(
     };
     let fitting = plan::fit_budget(cases, budget_ns, &writes_ns);
     if fitting.kept.is_empty() {
-        return Err(CampaignError::Refused(format!(
+        return Err(Problem::new(format!(
             "no case fits into --time-budget {}; the first needs more ({})",
             units::human_duration(budget_ns),
             fitting.left_out.first().map_or("", |left_out| &left_out.reason)
-        )));
+        ))
+        .into());
     }
     let left_out = fitting
         .left_out
@@ -483,9 +489,10 @@ fn check_twin(
     array: Option<SourceText>,
 ) -> Result<Checked, CampaignError> {
     if requested.array_driver.is_some() {
-        return Err(CampaignError::Refused(
-            "--array is for real arrays: a twin is built with the settings of each case".into(),
-        ));
+        return Err(Problem::new(
+            "--array is for real arrays: a twin is built with the settings of each case",
+        )
+        .into());
     }
     // A twin is in any state at once: nothing is written beforehand.
     let (cases, left_out) = fit(requested, cases, 0)?;
@@ -641,9 +648,10 @@ fn check_null_targets(requested: &RunRequest<'_>, engine: &RealEngine) -> Result
         |(_, spec): &&(String, TargetSpec)| matches!(spec, TargetSpec::Storage(StorageSpec::Null { .. }));
     let Some((text, _)) = requested.targets.iter().find(is_null) else { return Ok(()) };
     if matches!(engine, RealEngine::Fio(_)) {
-        return Err(CampaignError::Refused(format!(
+        return Err(Problem::new(format!(
             "{text} is a target of our own engine, and this run's engine is fio, which has `ioengine=null` for it"
-        )));
+        ))
+        .into());
     }
     Ok(())
 }
@@ -694,42 +702,43 @@ fn check_cases(
     engine: EngineChoice,
 ) -> Result<(), CampaignError> {
     for case in cases {
-        let refused = |why: &str| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
+        let refused = |why: Problem| Err(why.within(format!("stage `{}`", case.stage)).into());
         let several = texts.len() > 1 && case.loads.is_empty();
         match case.stripe {
             Some(stripe) if several && stripe.columns as usize != texts.len() => {
-                return refused(&format!(
+                return refused(Problem::new(format!(
                     "its stripe has {} columns, and there are {} targets",
                     stripe.columns,
                     texts.len()
-                ));
+                )));
             }
             Some(_) if several && engine == EngineChoice::Fio => {
-                return refused(
-                    "fio cannot stripe one load over several targets exactly; use --engine ring, or make the stripe with mdadm, LVM or a volume manager, and give it as the only --target",
-                );
+                return refused(Problem::new("fio cannot stripe one load over several targets exactly").with_hint(
+                    "use --engine ring, or make the stripe with mdadm, LVM or a volume manager, and give it as the only --target",
+                ));
             }
             None if several => {
                 return refused(
-                    "it has one load, and there are several targets; give one --target, or a `stripe:` or `loads:` in the plan",
+                    Problem::new("it has one load, and there are several targets")
+                        .with_hint("give one --target, or a `stripe:` or `loads:` in the plan"),
                 );
             }
             _ => {}
         }
         if case.filesystem.is_some() && !case.loads.is_empty() {
-            return refused("a file system takes one load, and this stage has several");
+            return refused(Problem::new("a file system takes one load, and this stage has several"));
         }
         let shaped = case.loads.iter().map(|load| &load.load).chain([&case.load]);
         if engine == EngineChoice::Fio
             && let Some(error) = shaped.filter_map(|load| fio::check_shape(load).err()).next()
         {
-            return refused(&error.to_string());
+            return refused(Problem::of(&error));
         }
         let settings = case.loads.iter().map(|load| &load.settings).chain([&case.settings]);
         if engine == EngineChoice::Fio
             && let Some(why) = settings.filter_map(not_of_fio).next()
         {
-            return refused(why);
+            return refused(Problem::new(why));
         }
         // A stripe uses of each target what the smallest has.
         let striped = if several {
@@ -760,15 +769,13 @@ fn check_load(case: &Case, load: &LoadSpec, capacity_bytes: u64) -> Result<(), C
 }
 
 /// Refuses a directory for a new run that holds a run already, before anything is created.
-pub fn check_free(directory: &Path) -> Result<(), CampaignError> {
+pub fn check_free(directory: &Path, way_out: &str) -> Result<(), CampaignError> {
     if directory.join("manifest.json").exists() {
-        return Err(CampaignError::Refused(format!(
-            "{0} holds a run already; choose another directory with --out, or go on with `arraylab run --resume {0}`",
-            directory.display()
-        )));
+        let problem = Problem::new(format!("{} holds a run already", directory.display()));
+        return Err(problem.with_hint(way_out.to_owned()).into());
     }
     if directory.exists() && !directory.is_dir() {
-        return Err(CampaignError::Refused(format!("{} exists and is no directory", directory.display())));
+        return Err(Problem::new(format!("{} exists and is no directory", directory.display())).into());
     }
     Ok(())
 }

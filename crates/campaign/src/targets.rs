@@ -1,34 +1,36 @@
 //! Assignment of loads to targets.
 
 use crate::CampaignError;
+use diagnostic::Problem;
 use plan::{Case, LoadTarget};
 
 /// The number of the target of a case's named load.
 pub(crate) fn target_of(case: &Case, load_index: usize, targets: &[&str]) -> Result<usize, CampaignError> {
     let load = &case.loads[load_index];
-    let refused = |problem: String| {
-        Err(CampaignError::Refused(format!("stage `{}`, load `{}`: {problem}", case.stage, load.name)))
+    let refused = |problem: Problem| {
+        Err(problem.within(format!("stage `{}`, load `{}`", case.stage, load.name)).into())
     };
     let given = targets.len();
     match &load.target {
         Some(LoadTarget::Number(number)) if *number < given => Ok(*number),
-        Some(LoadTarget::Number(number)) => refused(format!(
-            "it is for target {number}, counted from 0, but there are {given}; give more --target"
-        )),
+        Some(LoadTarget::Number(number)) => refused(
+            Problem::new(format!("it is for target {number}, counted from 0, but there are {given}"))
+                .with_hint("give more --target"),
+        ),
         Some(LoadTarget::Name(name)) => {
             let named: Vec<usize> = (0..given).filter(|&number| name_of(targets[number]) == name).collect();
             match named[..] {
                 [number] => Ok(number),
-                [] => refused(format!("no --target is named `{name}`")),
-                _ => refused(format!("several --target are named `{name}`")),
+                [] => refused(format!("no --target is named `{name}`").into()),
+                _ => refused(format!("several --target are named `{name}`").into()),
             }
         }
         None if given == 1 => Ok(0),
         None if given == case.loads.len() => Ok(load_index),
-        None => refused(format!(
-            "{} loads and {given} targets do not pair up; give one --target for each load, or one for all",
-            case.loads.len()
-        )),
+        None => refused(
+            Problem::new(format!("{} loads and {given} targets do not pair up", case.loads.len()))
+                .with_hint("give one --target for each load, or one for all"),
+        ),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::CampaignError;
 use crate::targets::target_of;
+use diagnostic::Problem;
 use load::Written;
 use load_engine::OpenTarget;
 use plan::{Case, Selection};
@@ -28,8 +29,8 @@ pub struct VerifiedLoad {
     pub wrong: Vec<String>,
 }
 
-fn refused<T>(why: impl Into<String>) -> Result<T, CampaignError> {
-    Err(CampaignError::Refused(why.into()))
+fn refused<T>(why: impl Into<Problem>) -> Result<T, CampaignError> {
+    Err(why.into().into())
 }
 
 /// Reads every block back that the last verified case of a run wrote and had acknowledged. Opens targets for reading only.
@@ -117,11 +118,15 @@ fn last_verified<'a>(
         }
         let writes = case.load.writes() || case.loads.iter().any(|load| load.load.writes());
         if writes {
-            return refused(format!(
-                "`{}` of the stage `{}` wrote to the target last, and it is not verified: its plan has no `verify: crc32c`",
+            let problem = Problem::new(format!(
+                "`{}` of the stage `{}` wrote to the target last, and it is not verified",
                 case.name, case.stage
             ));
+            return refused(problem.with_hint("`verify: crc32c` in the plan verifies what it writes"));
         }
     }
-    refused("no case of this run has written anything that can be verified (`verify: crc32c` in its plan)")
+    refused(
+        Problem::new("no case of this run has written anything that can be verified")
+            .with_hint("`verify: crc32c` in the plan verifies what it writes"),
+    )
 }

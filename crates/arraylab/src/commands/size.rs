@@ -62,7 +62,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         designs.extend(possible);
     }
     if let Some(directory) = &arguments.out {
-        campaign::check_free(directory)?;
+        campaign::check_free(directory, "choose another directory with --out")?;
     }
     let designs_text = human_count(designs.len() as u64, "design");
     print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));

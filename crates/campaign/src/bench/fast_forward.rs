@@ -2,6 +2,7 @@
 
 use super::process::thread_processor_ns;
 use crate::CampaignError;
+use diagnostic::Problem;
 use std::ops::ControlFlow;
 use std::time::Duration;
 use twin::{ArrayDescription, FastForwardRow, FastForwardSummary};
@@ -30,7 +31,6 @@ pub fn bench_fast_forward(
         .map(|name| Ok(plan::load_array(name)?.description))
         .collect::<Result<_, CampaignError>>()?;
     let processor_time = || Duration::from_nanos(thread_processor_ns());
-    twin::bench_fast_forward(&arrays, seed, cases, &processor_time, on_row).map_err(|error| {
-        CampaignError::Refused(format!("the benchmark drew a case that cannot be run: {error}"))
-    })
+    twin::bench_fast_forward(&arrays, seed, cases, &processor_time, on_row)
+        .map_err(|error| Problem::new("the benchmark drew a case that cannot be run").caused_by(error).into())
 }

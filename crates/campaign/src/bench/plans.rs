@@ -2,6 +2,7 @@
 
 use super::process::{forget_peak_memory, peak_memory_bytes};
 use crate::{CampaignError, Request, Summary, prepare, run_campaign};
+use diagnostic::Problem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -74,10 +75,11 @@ pub(super) fn run_on_twin(
     })?;
     let summary = run_campaign(campaign, interrupt, &mut ())?;
     if summary.failed > 0 || summary.pending > 0 {
-        return Err(CampaignError::Refused(format!(
+        return Err(Problem::new(format!(
             "plan `{name}`: {} cases failed and {} are left",
             summary.failed, summary.pending
-        )));
+        ))
+        .into());
     }
     Ok(summary)
 }

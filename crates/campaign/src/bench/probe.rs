@@ -4,7 +4,7 @@ use super::process::thread_processor_ns;
 use crate::CampaignError;
 use crate::coordinator::borrowed;
 use crate::real::owned;
-use diagnostic::full_text;
+use diagnostic::Problem;
 use probe::{DeviceSelection, HostProbe, ProbeRoots};
 use std::fmt::Write as _;
 use std::fs;
@@ -47,7 +47,7 @@ impl ProbeCost {
 /// run. Its files are written into `directory`, which should be in memory, as sysfs is.
 pub fn bench_probe(directory: &Path) -> Result<ProbeCost, CampaignError> {
     let failed = |source: io::Error| {
-        CampaignError::Refused(format!("cannot record a host in {}: {source}", directory.display()))
+        Problem::new(format!("cannot record a host in {}", directory.display())).caused_by(source)
     };
     let host = directory.join("host");
     record(&host).map_err(failed)?;
@@ -55,7 +55,7 @@ pub fn bench_probe(directory: &Path) -> Result<ProbeCost, CampaignError> {
     let mut run = create_run(&directory.join("run"))?;
     run.begin_case(0)?;
     write_readings(&host, 0).map_err(failed)?;
-    let not_read = |error: probe::ProbeError| CampaignError::Refused(full_text(&error));
+    let not_read = |error: probe::ProbeError| Problem::of(&error);
     let mut probe = HostProbe::new(roots, DeviceSelection::Whole, 0).map_err(not_read)?;
     let mut cost = ProbeCost {
         devices: MAPS * (PATHS_OF_A_MAP + 1),

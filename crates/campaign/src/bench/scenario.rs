@@ -2,6 +2,7 @@
 
 use super::process::{forget_peak_memory, peak_memory_bytes, thread_processor_ns};
 use crate::CampaignError;
+use diagnostic::Problem;
 use load::{LoadShape, LoadSpec, Pattern, run_simulated};
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
@@ -151,7 +152,7 @@ impl ScenarioTwin {
             simulated_ns = sample.end_ns;
             if ios < wanted_ios { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })
-        .map_err(|error| CampaignError::Refused(error.to_string()))?;
+        .map_err(|error| Problem::new("the load cannot be simulated").caused_by(error))?;
         Ok((ios, simulated_ns))
     }
 

@@ -1,5 +1,6 @@
 //! Load engines for real targets: io_uring or fio.
 
+use diagnostic::Problem;
 use load_engine::{ErrorPolicy, RingOptions, TrimKind};
 use plan::{SettingScope, SettingValues};
 use serde_json::Value;
@@ -58,9 +59,9 @@ impl RealEngine {
         notices: &mut Vec<String>,
     ) -> Result<RealEngine, CampaignError> {
         if requested == Some(EngineChoice::Ring) && has_nbd {
-            return Err(CampaignError::Refused(
-                "the ring engine drives files and block devices, not NBD addresses: use --engine fio, or attach it as a block device (nbdfuse and losetup)".into(),
-            ));
+            return Err(Problem::new("the ring engine drives files and block devices, not NBD addresses")
+                .with_hint("use --engine fio, or attach it as a block device (nbdfuse and losetup)")
+                .into());
         }
         if requested == Some(EngineChoice::Fio) || has_nbd {
             return Ok(RealEngine::Fio(Arc::new(fio::Engine::find()?)));

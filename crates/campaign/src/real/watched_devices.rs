@@ -1,6 +1,7 @@
 //! Block devices of the host that telemetry covers.
 
 use crate::CampaignError;
+use diagnostic::Problem;
 use plan::WatchedDevices;
 use probe::DeviceSelection;
 use std::fs;
@@ -21,9 +22,8 @@ pub(crate) fn watched_devices(
     let mut named = Vec::with_capacity(names.len());
     for name in names {
         named.push(kernel_name(sysfs, name).ok_or_else(|| {
-            CampaignError::Refused(format!(
-                "`watch: devices` names `{name}`, which is no block device of this host; `lsblk` lists them"
-            ))
+            Problem::new(format!("`watch: devices` names `{name}`, which is no block device of this host"))
+                .with_hint("`lsblk` lists them")
         })?);
     }
     if under_test.is_empty() {

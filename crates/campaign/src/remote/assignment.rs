@@ -100,10 +100,12 @@ pub(super) fn check_jobs(cases: &[Case], jobs: JobShare, hosts: &[RunHost]) -> R
         for (load, numjobs) in loads.chain(only) {
             let hosts = hosts_of(case, load, &all).len();
             if (numjobs as usize) < hosts {
-                return Err(CampaignError::Refused(format!(
-                    "stage `{}`, case `{}`: {hosts} hosts cannot divide {numjobs} jobs; set `numjobs` to {hosts} or more, or choose the host with `hosts:`",
+                let problem = Problem::new(format!(
+                    "stage `{}`, case `{}`: {hosts} hosts cannot divide {numjobs} jobs",
                     case.stage, case.name
-                )));
+                ));
+                let hint = format!("set `numjobs` to {hosts} or more, or choose the host with `hosts:`");
+                return Err(problem.with_hint(hint).into());
             }
         }
     }

@@ -9,17 +9,17 @@ use crate::remote::fio_worker::FioRemoteWorker;
 use crate::remote::hosts::manifest_hosts;
 use crate::remote::worker::RemoteWorker;
 use crate::{CampaignError, EngineChoice};
+use diagnostic::Problem;
 use plan::Case;
 use serde_json::json;
 use store::{ManifestHost, ManifestTarget};
 
 /// Checks cases against targets of other hosts, on these hosts.
 pub(crate) fn check_hosts(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {
-    let refused = |why: &str| Err(CampaignError::Refused(why.into()));
     if requested.array_driver.is_some() {
-        return refused(
-            "--array does not go with hosts yet: set the array by hand, and say with --set what it has",
-        );
+        return Err(Problem::new("--array does not go with hosts yet")
+            .with_hint("set the array by hand, and say with --set what it has")
+            .into());
     }
     let plan = &requested.loaded.plan;
     check_share(&cases, plan.share, requested.hosts.len())?;

@@ -42,6 +42,9 @@ pub(crate) fn now_ns() -> u64 {
     RunClock::monotonic().now_ns()
 }
 
+/// Remedy where hosts have one volume and the plan does not say how they use it.
+pub(crate) const SAY_HOW_SHARED: &str = "say in the plan how it is used: `share: parts` or `share: whole`";
+
 /// Connects to all hosts and opens them. Refused where any of them refuses, with the reasons of all.
 pub(crate) fn connect(request: &ConnectRequest<'_>) -> Result<(Vec<OpenHost>, HostEvents), CampaignError> {
     let (tx, rx) = channel();
@@ -71,7 +74,7 @@ pub(crate) fn connect(request: &ConnectRequest<'_>) -> Result<(Vec<OpenHost>, Ho
     for host in open {
         host.link.close(Duration::from_secs(3));
     }
-    Err(CampaignError::Refused(problems.join("\n")))
+    Err(Problem::new(problems.join("\n")).into())
 }
 
 fn open_one(
@@ -157,10 +160,11 @@ fn check_shared(request: &ConnectRequest<'_>, open: &[OpenHost]) -> Result<(), C
             let Some(key) = volume_key(&target.identity) else { continue };
             match seen.get(&key) {
                 Some((other, spec)) if *other != number => {
-                    return Err(CampaignError::Refused(format!(
-                        "`{spec}` of host `{}` and `{}` of host `{}` are one volume ({key}): say in the plan how it is used, `share: parts` or `share: whole`",
+                    let problem = Problem::new(format!(
+                        "`{spec}` of host `{}` and `{}` of host `{}` are one volume ({key})",
                         request.hosts[*other].spec.name, target.spec, request.hosts[number].spec.name
-                    )));
+                    ));
+                    return Err(problem.with_hint(SAY_HOW_SHARED).into());
                 }
                 Some(_) => {}
                 None => {
@@ -182,14 +186,17 @@ pub(crate) fn check_share(
         return Ok(());
     }
     for case in cases {
-        let refused = |why: &str| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
+        let refused = |why: Problem| Err(why.within(format!("stage `{}`", case.stage)).into());
         if case.filesystem.is_some() {
-            return refused("a file system on a volume that several hosts share would be destroyed by them");
+            return refused(Problem::new(
+                "a file system on a volume that several hosts share would be destroyed by them",
+            ));
         }
         let loads = case.loads.iter().map(|load| &load.load).chain([&case.load]);
         if share == Some(VolumeShare::Whole) && loads.clone().any(|load| load.shape.verify) {
             return refused(
-                "hosts that all write the whole volume overwrite what another verifies: use `share: parts`",
+                Problem::new("hosts that all write the whole volume overwrite what another verifies")
+                    .with_hint("use `share: parts`"),
             );
         }
     }

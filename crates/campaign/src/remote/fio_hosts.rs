@@ -7,6 +7,7 @@ use crate::CampaignError;
 use crate::prepare::RunRequest;
 use crate::real::Held;
 use crate::remote::RunHost;
+use crate::remote::connect::SAY_HOW_SHARED;
 use crate::remote::fio_worker::{FioHost, FioTarget};
 use diagnostic::{Problem, full_text};
 use hosts::HostAddress;
@@ -43,31 +44,32 @@ pub(crate) fn open_fio_hosts(
     let problems: Vec<String> =
         results.iter().filter_map(|result| result.as_ref().err().map(|problem| full_text(problem))).collect();
     if !problems.is_empty() {
-        return Err(CampaignError::Refused(problems.join("\n")));
+        return Err(Problem::new(problems.join("\n")).into());
     }
     Ok((results.into_iter().flatten().collect(), engine))
 }
 
 /// Refuses what a server of fio cannot do for a case.
 fn check_case(case: &Case) -> Result<(), CampaignError> {
-    let refused =
-        |why: &str| Err(CampaignError::Refused(format!("stage `{}`: {why}; use ssh:// hosts", case.stage)));
+    let refused = |why: Problem| {
+        Err(why.with_hint("use ssh:// hosts").within(format!("stage `{}`", case.stage)).into())
+    };
     if case.conditioned_by.is_some() {
-        return refused("writes before a case are not made on servers of fio");
+        return refused("writes before a case are not made on servers of fio".into());
     }
     if case.filesystem.is_some() {
-        return refused("file systems are not made on servers of fio");
+        return refused("file systems are not made on servers of fio".into());
     }
     if case.stripe.is_some() {
-        return refused("fio cannot stripe one load over several targets exactly");
+        return refused("fio cannot stripe one load over several targets exactly".into());
     }
     let loads = case.loads.iter().map(|load| &load.load).chain([&case.load]);
     if let Some(error) = loads.filter_map(|load| fio::check_shape(load).err()).next() {
-        return refused(&error.to_string());
+        return refused(Problem::of(&error));
     }
     let settings = case.loads.iter().map(|load| &load.settings).chain([&case.settings]);
     match settings.filter_map(crate::real::not_of_fio).next() {
-        Some(why) => refused(why),
+        Some(why) => refused(why.into()),
         None => Ok(()),
     }
 }
@@ -81,10 +83,11 @@ fn check_shared(requested: &RunRequest<'_>) -> Result<(), CampaignError> {
     for host in &requested.hosts {
         for target in host.targets.iter().filter(|target| target.starts_with("nbd")) {
             if let Some((other, _)) = seen.iter().find(|(_, known)| known == target) {
-                return Err(CampaignError::Refused(format!(
-                    "`{target}` is the target of the hosts `{other}` and `{}`: say in the plan how it is used, `share: parts` or `share: whole`",
+                let problem = Problem::new(format!(
+                    "`{target}` is the target of the hosts `{other}` and `{}`",
                     host.spec.name
-                )));
+                ));
+                return Err(problem.with_hint(SAY_HOW_SHARED).into());
             }
             seen.push((&host.spec.name, target));
         }

@@ -2,6 +2,7 @@
 
 use crate::CampaignError;
 use crate::remote::connect::OpenHost;
+use diagnostic::Problem;
 use hosts::{HOSTS_LIMIT, HostAddress, HostSpec, OpenedTarget};
 use plan::Plan;
 use store::{ManifestHost, ManifestTarget};
@@ -14,8 +15,8 @@ pub(crate) struct RunHost {
     pub targets: Vec<String>,
 }
 
-fn refused<T>(why: String) -> Result<T, CampaignError> {
-    Err(CampaignError::Refused(why))
+fn refused<T>(why: impl Into<Problem>) -> Result<T, CampaignError> {
+    Err(why.into().into())
 }
 
 /// The hosts of a request (`--host`, `--target @NAME=TARGET`) and its plan, and the targets that are left for this host.
@@ -32,9 +33,8 @@ pub(crate) fn of_request(
             None => common.push(target.clone()),
             Some(Some((host, path))) => own_targets.push((host, path)),
             Some(None) => {
-                return refused(format!(
-                    "`{target}` names no target; write @HOST=TARGET, for example @h1=/dev/sdb"
-                ));
+                let problem = Problem::new(format!("`{target}` names no target"));
+                return refused(problem.with_hint("write @HOST=TARGET, for example @h1=/dev/sdb"));
             }
         }
     }
@@ -63,9 +63,8 @@ pub(crate) fn of_request(
     }
     hosts.extend(specs.into_iter().map(|spec| RunHost { spec, targets: Vec::new() }));
     if let (false, Some(name)) = (hosts.is_empty(), without_address.first()) {
-        return refused(format!(
-            "nobody says where the host `{name}` of the plan is: give --host {name}=ssh://USER@HOST"
-        ));
+        let problem = Problem::new(format!("nobody says where the host `{name}` of the plan is"));
+        return refused(problem.with_hint(format!("give --host {name}=ssh://USER@HOST")));
     }
     if hosts.len() > HOSTS_LIMIT {
         return refused(format!("{} hosts are more than {HOSTS_LIMIT}", hosts.len()));
@@ -85,9 +84,8 @@ pub(crate) fn of_request(
         }
         if host.targets.is_empty() {
             let name = &host.spec.name;
-            return refused(format!(
-                "the host `{name}` has no target: give --target, or --target @{name}=PATH"
-            ));
+            let problem = Problem::new(format!("the host `{name}` has no target"));
+            return refused(problem.with_hint(format!("give --target, or --target @{name}=PATH")));
         }
     }
     Ok((hosts, common))
@@ -137,7 +135,7 @@ mod tests {
                 let shown = |host: RunHost| (host.spec.name, host.spec.address.to_string(), host.targets);
                 hosts.into_iter().map(shown).collect()
             })
-            .map_err(|error| error.to_string())
+            .map_err(|error| diagnostic::full_text(&error))
     }
 
     /// Proves that the command line says where hosts of the plan are, and which targets they have.

@@ -8,7 +8,7 @@ mod unwritten;
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
-use diagnostic::{Problem, full_text, text_with_causes};
+use diagnostic::{Problem, full_text};
 use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, Sample, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
@@ -120,10 +120,10 @@ impl Simulator {
             if self.has_setting(FILESYSTEM) {
                 settings.insert(FILESYSTEM.to_owned(), filesystem.clone());
             } else if case.filesystem.is_some() {
-                return Err(CampaignError::Refused(format!(
-                    "stage `{}`: this twin's hosts have no file systems; leave it out with --stage, or choose --only filesystem=raw",
-                    case.stage
-                )));
+                let problem =
+                    Problem::new(format!("stage `{}`: this twin's hosts have no file systems", case.stage));
+                let hint = "leave it out with --stage, or choose --only filesystem=raw";
+                return Err(problem.with_hint(hint).into());
             }
         }
         Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
@@ -131,14 +131,14 @@ impl Simulator {
 
     /// Refuses a case that the twin cannot simulate, before anything is written.
     pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
-        let refused = |why: String| Err(CampaignError::Refused(format!("stage `{}`: {why}", case.stage)));
         if let Some(previous) = previous.filter(|_| case.continues)
             && previous.settings_of(SettingScope::Array) != case.settings_of(SettingScope::Array)
         {
-            return refused(format!(
-                "`{}` continues `{}` with other array settings, which a twin cannot do: it is built with its settings",
-                case.name, previous.name
-            ));
+            return Err(Problem::new(format!(
+                "stage `{}`: `{}` continues `{}` with other array settings, which a twin cannot do: it is built with its settings",
+                case.stage, case.name, previous.name
+            ))
+            .into());
         }
         let mut twin = self.build(case)?;
         concurrent::check(&mut twin, case)?;
@@ -212,8 +212,7 @@ pub fn simulate_case(
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
     let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
     let mut twin = simulator.check(case, None)?;
-    let ran = case_run::run(&mut twin, case, on_sample)
-        .map_err(|problem| CampaignError::Refused(text_with_causes(&problem)))?;
+    let ran = case_run::run(&mut twin, case, on_sample)?;
     Ok(ran.extrapolation)
 }
 
