@@ -64,7 +64,7 @@ test-vm:
 # The part of it that `make test` runs, with the binary of the tests: its glibc is the machine's, both being Debian's. Its limit is
 # for a hang; two idle cores need a fraction of it.
 smoke-vm:
-	$(CARGO) build --locked -p arraylab
+	@scripts/build-test-binary.sh
 	@vm/run.py --binary $(or $(BINARY),$(TARGET_DIR)/debug/arraylab) --smoke --limit 900 --state $(TARGET_DIR)/vm-smoke
 
 # What only a build with block devices has (`serve --ublk`): built, linted and tested; fio on a device where there is a driver.

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Builds the wheel with the development build of the workspace and runs the tests of the package with Python 3.11 and 3.13, each in
-# an environment of its own.
+# an environment of its own, both at once: most of their tests keep one core busy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target="${CARGO_TARGET_DIR:-target}"
 wheels="$target/python/wheels"
 rm -rf "$wheels"
-ARRAYLAB_WHEEL_PROFILE=dev scripts/python/make-wheel.sh "$wheels"
+command=$(scripts/build-test-binary.sh)
+ARRAYLAB_WHEEL_PROFILE=dev ARRAYLAB_WHEEL_COMMAND=$(realpath "$command") scripts/python/make-wheel.sh "$wheels"
+declare -A running
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/arraylab"
 for version in 3.11 3.13; do
   environment="$cache/python-$version-$(sha256sum scripts/python/test-requirements.txt | cut -c1-12)"
@@ -20,8 +23,17 @@ for version in 3.11 3.13; do
   # Frames of SNIA's eight plans are compared with one of the versions: it takes as long as the rest, and is the same code.
   [ "$version" = 3.11 ] && chosen="" || chosen="not snia"
   # Beside the repository, where `python/arraylab` is not what is imported.
-  (cd python/tests && env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 -k "$chosen" </dev/null)
+  (cd python/tests && exec env -u PYTHONPATH "$environment/bin/python" -m pytest -q -p no:cacheprovider --durations=5 -k "$chosen") \
+    </dev/null >"$target/python/tests-$version.txt" 2>&1 &
+  running[$version]=$!
 done
+failed=
+for version in "${!running[@]}"; do
+  wait "${running[$version]}" || failed+=" $version"
+  echo "Python $version:"
+  cat "$target/python/tests-$version.txt"
+done
+[ -z "$failed" ] || { echo "tests failed with Python$failed" >&2; exit 1; }
 
 # The command has nothing of Python or Arrow in it.
 if cargo tree --locked -p arraylab -e normal --prefix none | grep -E '^(pyo3|arrow)'; then

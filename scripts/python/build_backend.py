@@ -2,7 +2,8 @@
 
 maturin packs a module or a program into a wheel, not both; programs that lie in the wheel's data directory are installed as
 scripts. `ARRAYLAB_WHEEL_PROFILE` is the profile of both. In a release the program is static and the wheel is checked to be
-manylinux; a development build is for the machine that made it.
+manylinux; a development build is for the machine that made it. `ARRAYLAB_WHEEL_COMMAND` is a program that is packed instead of one
+that is built here.
 """
 
 import json
@@ -63,6 +64,12 @@ def _data_directory():
 
 
 def _put_command(profile):
+    program = os.environ.get("ARRAYLAB_WHEEL_COMMAND") or _build_command(profile)
+    shutil.copy2(program, DATA / "scripts" / "arraylab")
+    subprocess.run(["strip", "--strip-debug", DATA / "scripts" / "arraylab"], check=False)
+
+
+def _build_command(profile):
     words = ["cargo", "build", "--locked", "--profile", profile, "-p", "arraylab", "--message-format", "json-render-diagnostics"]
     environment = dict(os.environ)
     if profile == "release":
@@ -72,10 +79,8 @@ def _put_command(profile):
         environment["RUSTFLAGS"] = "-C target-feature=+crt-static"
     built = subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     artifacts = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
-    program = next(
+    return next(
         artifact["executable"]
         for artifact in artifacts
         if artifact.get("reason") == "compiler-artifact" and artifact.get("executable") and artifact["target"]["name"] == "arraylab"
     )
-    shutil.copy2(program, DATA / "scripts" / "arraylab")
-    subprocess.run(["strip", "--strip-debug", DATA / "scripts" / "arraylab"], check=False)
