@@ -6,9 +6,18 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
-/// Labels and lengths: what does not change what is measured.
-const NO_SETTING: &[&str] =
-    &["scenario", "runtime", "ramp_time", "randrepeat", "norandommap", "thread", "direct"];
+/// Labels, weights and lengths: what does not change what is measured.
+const NO_SETTING: &[&str] = &[
+    "scenario",
+    "priority",
+    "pause",
+    "runtime",
+    "ramp_time",
+    "randrepeat",
+    "norandommap",
+    "thread",
+    "direct",
+];
 
 /// The settings of a case other than some, as text.
 pub(crate) fn key(settings: &Map<String, Value>, without: &[&str]) -> String {
