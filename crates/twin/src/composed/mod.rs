@@ -145,6 +145,8 @@ pub(crate) struct Model {
     /// Read data is with its host, and a write is answered, a fixed time after the drives are done: nothing can come between.
     answers_in: Option<AnswerTimes>,
     services: Option<Box<Services>>,
+    /// The array has snapshots, be they switched off.
+    has_snapshots: bool,
     /// Sets and controllers of the first array, of two with a mirror.
     own_sets: usize,
     own_controllers: usize,
@@ -230,7 +232,7 @@ impl Model {
             SNAPSHOT_DELETION => (SNAPSHOT_DELETION, Fault::SnapshotDeletion),
             _ => return None,
         };
-        if self.services.as_ref().is_none_or(|services| services.snapshots.is_none()) {
+        if !self.has_snapshots {
             return Some(Err(TwinError::NoSuchEvent { event, remedy: "give the array `snapshots:`" }));
         }
         let unknown = arguments.keys().next().map(|argument| TwinError::UnknownArgument {
@@ -359,6 +361,7 @@ impl ArrayModel for Model {
             mirrors,
             answers_in,
             services,
+            has_snapshots: array.snapshots.is_some(),
             own_sets: sets.len() / sites,
             own_controllers: controllers as usize,
             verifies: settings.on.verification,

@@ -198,8 +198,9 @@ impl Model {
     pub(in super::super) fn take_snapshot(&mut self) {
         let now_ns = self.now_ns;
         let snapshots = self.services.as_mut().and_then(|services| services.snapshots.as_mut());
-        if let Some(number) = snapshots.map(|snapshots| snapshots.take(now_ns)) {
-            self.note(format!("snapshot {number} is taken"));
+        match snapshots.map(|snapshots| snapshots.take(now_ns)) {
+            Some(number) => self.note(format!("snapshot {number} is taken")),
+            None => self.note("no snapshot is taken: `snapshots` is off".to_owned()),
         }
     }
 
