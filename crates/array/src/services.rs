@@ -69,6 +69,9 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "1.6GB/s", "Bytes a second of a link in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time that a command holds a link beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Time of one way beside the distance: adapters and switches.";
+        resync_unit: Kind::Bytes, 4096..=UNIT_LIMIT_BYTES, default "64KiB", "Bytes that are noted as changed, and copied, as one while the link is lost and after it is back.";
+        resync_streams: Kind::Count, 1..=4096, default "128", "Units that a resynchronisation copies at once.";
+        resync: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which a resynchronisation copies at most.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }

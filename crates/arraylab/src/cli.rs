@@ -178,7 +178,7 @@ pub enum Command {
         arraylab export run --format fio-json --out run.json     for scripts that read fio's results\n  \
         arraylab export run --format openmetrics --out run.om    for Prometheus (`promtool tsdb`)")]
     Export(ExportArgs),
-    /// Explain a kind of finding: what it is, how it is found, and an experiment on a twin that shows it
+    /// Explain a kind of finding or a data service: what it is, how it is found, and an experiment on a twin that shows it
     #[command(after_help = "Example:\n  arraylab explain write-cliff")]
     Explain(ExplainArgs),
     /// Fit an array's parameters to measured rows, and write the array that comes out
@@ -785,7 +785,8 @@ pub struct ExportArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A kind of finding, as `arraylab findings` names it
+    /// A kind of finding, as `arraylab findings` names it, or a data service: thin, reduction, snapshots, drive-cache, mirror,
+    /// limits, protocol
     pub finding: String,
 }
 

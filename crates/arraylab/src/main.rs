@@ -59,7 +59,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => commands::compare::compare(arguments),
         Command::Import(arguments) => commands::import::import(arguments),
         Command::Export(arguments) => commands::export::export(arguments),
-        Command::Explain(arguments) => commands::findings::explain(arguments),
+        Command::Explain(arguments) => commands::explain::explain(arguments),
         Command::Fit(arguments) => commands::fit::fit(arguments),
         Command::Serve(arguments) => commands::serve::serve(arguments),
         Command::Ctl(arguments) => commands::serve::ctl(arguments),

@@ -1,7 +1,10 @@
-//! Explanations of finding kinds: definition, method, and an experiment that shows it.
+//! Explanations of finding kinds and data services: definition, method, and an experiment that shows it.
+
+mod services;
 
 use crate::Kind;
 use serde::Serialize;
+pub use services::{SERVICES, ServiceExplanation, explain_service};
 
 /// A kind of finding, explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

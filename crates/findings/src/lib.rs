@@ -50,7 +50,7 @@ pub use compare::{
     compare, junit,
 };
 pub use conclusions::Conclusion;
-pub use explain::{Experiment, Explanation, explain};
+pub use explain::{Experiment, Explanation, SERVICES, ServiceExplanation, explain, explain_service};
 pub use facts::*;
 pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};

@@ -1,5 +1,8 @@
 //! Data services of composed arrays: the law of each, and of any two together.
 
+#[path = "data_services/resync.rs"]
+mod resync;
+
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;

@@ -123,7 +123,7 @@ fn as_text(array: &Array, capacities: &[Capacity], ceilings: &[Ceiling], warning
         array.sections().iter().flat_map(|(_, _, values)| values.clone()).filter(is_assumed).count();
     let all = array.sections().iter().map(|(_, keys, _)| keys.len()).sum::<usize>();
     text.push_str(&format!("\nValues ({assumed} of {all} are assumed)\n"));
-    text.push_str(&value_table(array));
+    text.push_str(&value_table(array, |_| true));
     if !warnings.is_empty() {
         text.push_str("\nWarnings\n");
         for warning in warnings {
@@ -204,12 +204,17 @@ fn ceiling_table(on: &str, ceilings: &[Ceiling]) -> String {
     render(&columns, &rows)
 }
 
-fn value_table(array: &Array) -> String {
+/// Table of an array's values by their paths, of those that are meant.
+pub fn value_table(array: &Array, is_meant: impl Fn(&str) -> bool) -> String {
     let mut rows = Vec::new();
-    for (path, keys, values) in array.sections() {
+    for (section, keys, values) in array.sections() {
         for (key, value) in keys.iter().zip(values) {
+            let path = format!("{section}.{}", key.name);
+            if !is_meant(&path) {
+                continue;
+            }
             rows.push(vec![
-                format!("{path}.{}", key.name),
+                path,
                 if value.text.is_empty() { "(all that is left)".to_owned() } else { value.text.clone() },
                 value.origin.word().to_owned(),
                 source_of(value),

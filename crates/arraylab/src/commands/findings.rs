@@ -1,6 +1,6 @@
-//! `findings`, `claims`, `explain`: what the samples of a run say.
+//! `findings`, `claims`: what the samples of a run say.
 
-use crate::cli::{ClaimsArgs, ExplainArgs, RunJsonArgs};
+use crate::cli::{ClaimsArgs, RunJsonArgs};
 use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
@@ -66,36 +66,4 @@ pub fn claims(arguments: &ClaimsArgs) -> Result<ExitCode, Failure> {
     }
     let is_refuted = claims.iter().any(|claim| claim.verdict == Verdict::Refuted);
     Ok(if arguments.strict && is_refuted { failure::not_met() } else { ExitCode::SUCCESS })
-}
-
-/// `arraylab explain`
-pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
-    let kind = Kind::named(&arguments.finding).ok_or_else(|| {
-        let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        Failure::refused(format!(
-            "there is no finding `{}`; there are {}",
-            arguments.finding,
-            names.join(", ")
-        ))
-    })?;
-    let explanation = findings::explain(kind);
-    let experiment = explanation.experiment;
-    let command = |run: &str, directory: &str| {
-        format!(
-            "  arraylab {run} --out {directory} && arraylab findings {directory} --json | grep {}",
-            kind.name()
-        )
-    };
-    let plan =
-        experiment.plan.map_or_else(String::new, |plan| format!("  with this as bound.yaml:\n\n{plan}\n"));
-    print(&format!(
-        "{}\n\n{}\n\nHow it is found\n{}\n\nTry it: first as it is, then with what makes it switched off\n{plan}{}\n{}\n{}\n",
-        kind.name(),
-        explanation.what,
-        explanation.how_found,
-        command(experiment.on, "/tmp/on"),
-        command(experiment.off, "/tmp/off"),
-        experiment.look_for
-    ))?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,7 @@ pub mod check;
 pub mod compare;
 pub mod evidence;
 pub mod expand;
+pub mod explain;
 pub mod explore;
 pub mod export;
 pub mod findings;

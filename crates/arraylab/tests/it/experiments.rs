@@ -1,8 +1,8 @@
-//! The experiments of `arraylab explain`: what each kind of finding shows on a twin, and what it shows once that which makes
-//! it is switched off.
+//! The experiments of `arraylab explain`: what each kind of finding and each data service shows on a twin, and what it shows once
+//! that which makes it is switched off.
 
-use crate::support::{json_lines, succeed};
-use findings::{Kind, explain};
+use crate::support::{json_lines, refuse, succeed};
+use findings::{Kind, SERVICES, explain};
 use serde_json::Value;
 
 /// The findings of a kind after a run, the command as `explain` prints it.
@@ -118,4 +118,51 @@ fn of_cases() {
 #[test]
 fn of_parts() {
     differs_without_its_mechanism(&OF_PARTS);
+}
+
+/// Proves that the claim of every data service holds on its experiment, and is refuted with the service switched off.
+#[test]
+fn claims_of_services_hold_while_they_are_on() {
+    for explained in SERVICES {
+        let directory = tempfile::tempdir().unwrap();
+        let files = explained.array.into_iter().map(|(file, text)| (file.to_owned(), text));
+        for (file, text) in files.chain([(explained.plan_file(), explained.plan)]) {
+            std::fs::write(directory.path().join(file), text).unwrap();
+        }
+        let in_place = |file: &str| directory.path().join(file).to_str().unwrap().to_owned();
+        let plan = in_place(&explained.plan_file());
+        for (number, target, verdict) in [(1, explained.on, "holds"), (2, explained.off, "refuted")] {
+            let target = explained
+                .array
+                .map_or_else(|| target.to_owned(), |(file, _)| target.replace(file, &in_place(file)));
+            let out = in_place(&format!("run-{number}"));
+            succeed(&["run", &plan, "--target", &target, "--out", &out]);
+            let claims = json_lines(&succeed(&["claims", &out, "--json"]));
+            assert_eq!(claims.len(), 1, "{}", explained.service);
+            assert_eq!(claims[0]["verdict"], verdict, "{target}: {claims:#?}");
+        }
+    }
+}
+
+/// Proves that an explanation of a service has its claim with its tolerance, the values that it rests on and that they are
+/// assumed, and both commands; and that an unknown name is refused with those that there are.
+#[test]
+fn services_are_explained_with_what_they_rest_on() {
+    for explained in SERVICES {
+        let text = succeed(&["explain", explained.service]);
+        for part in [explained.what, explained.on, explained.off, "equal within", "assumed", explained.plan] {
+            assert!(text.contains(part), "{}: no `{part}` in\n{text}", explained.service);
+        }
+        for path in explained.rests_on {
+            assert!(
+                text.contains(&format!("\n{path}")),
+                "{}: no value of `{path}`\n{text}",
+                explained.service
+            );
+        }
+    }
+    assert_eq!(succeed(&["explain", "drive_cache"]), succeed(&["explain", "drive-cache"]));
+    let (status, text) = refuse(&["explain", "tiers"]);
+    assert_eq!(status, Some(2));
+    assert!(text.contains("no finding or data service `tiers`") && text.contains("drive-cache"), "{text}");
 }

@@ -115,7 +115,9 @@ fn lacking(text: &str) -> Vec<Cited> {
             ));
         }
         if has_service("mirror") {
-            lines.push(cited!("The model has no loss of the mirror and no resynchronisation."));
+            lines.push(cited!(
+                "A mirror whose link is lost answers at once without its second array; arrays that wait first are not modelled."
+            ));
         }
         if has_modules(text) {
             lines.push(cited!(

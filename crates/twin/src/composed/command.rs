@@ -195,4 +195,6 @@ pub(crate) enum Fault {
     DriveIsReplaced(u16),
     Snapshot,
     SnapshotDeletion,
+    MirrorLinkFails,
+    MirrorLinkIsBack,
 }

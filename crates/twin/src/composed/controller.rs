@@ -81,10 +81,11 @@ impl Controller {
         let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
             .then(|| ReadCache::new(cache.read.get(), block_bytes));
         let ahead_bytes = cache.read_ahead.get();
+        let target_ns = if on.protocol { array.fabric.target.get() } else { 0 };
         let times_ns = |plain: &array::Parameter, with_parity: &array::Parameter| {
             let plain_ns = plain.get();
             let with_parity_ns = if with_parity.get() == 0 { plain_ns } else { with_parity.get() };
-            [plain_ns, with_parity_ns].map(|ns| or_none(ns + array.fabric.target.get()))
+            [plain_ns, with_parity_ns].map(|ns| or_none(ns + target_ns))
         };
         let read_ns = times_ns(&controllers.read, &controllers.parity_read);
         let write_ns = times_ns(&controllers.write, &controllers.parity_write);

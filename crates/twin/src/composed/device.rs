@@ -115,6 +115,8 @@ impl EventLoop for Model {
                 Fault::DriveIsReplaced(drive) => self.drive_is_there_again(u32::from(drive)),
                 Fault::Snapshot => self.take_snapshot(),
                 Fault::SnapshotDeletion => self.delete_snapshot(),
+                Fault::MirrorLinkFails => self.lose_mirror_link(),
+                Fault::MirrorLinkIsBack => self.restore_mirror_link(),
             },
             ModelEvent::NextStage(command) => self.next_stage(command),
             ModelEvent::PartDone(command) => self.part_done(command),

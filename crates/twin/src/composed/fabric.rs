@@ -123,11 +123,12 @@ impl Fabric {
             .collect();
         let network = array.network.as_ref();
         let file_system = array.file_system.as_ref().filter(|_| settings.uses_file_system);
+        let initiator_ns = if on.protocol { array.fabric.initiator.get() } else { 0 };
         let file_system_ns = file_system.map_or(0, |file_system| file_system.submit.get());
         Fabric {
             completions: file_system
                 .map(|file_system| Completions::new(file_system, array.hosts.count.count())),
-            threads: Threads::new(&array.hosts, array.fabric.initiator.get() + file_system_ns, on.host),
+            threads: Threads::new(&array.hosts, initiator_ns + file_system_ns, on.host),
             links: Ports::new(
                 links,
                 or_none(on.links, array.fabric.command.get()),

@@ -67,6 +67,10 @@ const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that f
 const SNAPSHOT: &str = "snapshot";
 /// Event that deletes the oldest.
 const SNAPSHOT_DELETION: &str = "snapshot-deletion";
+/// Event that cuts the link to the second array.
+const MIRROR_LINK_FAILURE: &str = "mirror-link-failure";
+/// Event that brings it back.
+const MIRROR_LINK_RECOVERY: &str = "mirror-link-recovery";
 
 /// Part of an I/O on one volume.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +149,10 @@ pub(crate) struct Model {
     /// Read data is with its host, and a write is answered, a fixed time after the drives are done: nothing can come between.
     answers_in: Option<AnswerTimes>,
     services: Option<Box<Services>>,
+    /// The array has snapshots, be they switched off.
+    has_snapshots: bool,
+    /// The array has a mirror, be it switched off.
+    has_mirror: bool,
     /// Sets and controllers of the first array, of two with a mirror.
     own_sets: usize,
     own_controllers: usize,
@@ -219,8 +227,8 @@ impl Model {
         self.services.as_ref().map_or(u64::MAX, |services| services.next_ns())
     }
 
-    /// An event of snapshots; `None` for any other.
-    fn snapshot_event(
+    /// An event of snapshots or the mirror; `None` for any other.
+    fn service_event(
         &self,
         action: &str,
         arguments: &Map<String, Value>,
@@ -228,10 +236,16 @@ impl Model {
         let (event, fault) = match action {
             SNAPSHOT => (SNAPSHOT, Fault::Snapshot),
             SNAPSHOT_DELETION => (SNAPSHOT_DELETION, Fault::SnapshotDeletion),
+            MIRROR_LINK_FAILURE => (MIRROR_LINK_FAILURE, Fault::MirrorLinkFails),
+            MIRROR_LINK_RECOVERY => (MIRROR_LINK_RECOVERY, Fault::MirrorLinkIsBack),
             _ => return None,
         };
-        if self.services.as_ref().is_none_or(|services| services.snapshots.is_none()) {
-            return Some(Err(TwinError::NoSuchEvent { event, remedy: "give the array `snapshots:`" }));
+        let (is_there, remedy) = match fault {
+            Fault::Snapshot | Fault::SnapshotDeletion => (self.has_snapshots, "give the array `snapshots:`"),
+            _ => (self.has_mirror, "give the array `mirror:`"),
+        };
+        if !is_there {
+            return Some(Err(TwinError::NoSuchEvent { event, remedy }));
         }
         let unknown = arguments.keys().next().map(|argument| TwinError::UnknownArgument {
             event: event.to_owned(),
@@ -359,6 +373,8 @@ impl ArrayModel for Model {
             mirrors,
             answers_in,
             services,
+            has_snapshots: array.snapshots.is_some(),
+            has_mirror: array.mirror.is_some(),
             own_sets: sets.len() / sites,
             own_controllers: controllers as usize,
             verifies: settings.on.verification,
@@ -392,7 +408,7 @@ impl ArrayModel for Model {
     }
 
     fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        if let Some(event) = self.snapshot_event(action, arguments) {
+        if let Some(event) = self.service_event(action, arguments) {
             return event.map(|_| ());
         }
         self.capabilities().fault_event(action, arguments).map(|_| ())
@@ -400,7 +416,7 @@ impl ArrayModel for Model {
 
     fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
         self.stop_lookahead();
-        if let Some(event) = self.snapshot_event(action, arguments) {
+        if let Some(event) = self.service_event(action, arguments) {
             match event {
                 Ok(fault) => {
                     let index = self.faults.keep(fault);

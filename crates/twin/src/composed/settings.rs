@@ -56,6 +56,7 @@ switches! {
         balancing => "off: a host sends all commands over its first link that is open",
         network => "off: the network between nodes carries any load in no time",
         processors => "off: controllers' processors, memory, parity and write buffers take no time, and the hosts of hard disks",
+        protocol => "off: the protocol costs neither the hosts' jobs nor the controllers a processor",
         window => "off: any number of commands may be under way in the drives",
         memory => "off: data passes through controllers' memory in no time",
         crowding => "off: controllers work as fast on one command of many as on one alone",
@@ -88,7 +89,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 43] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 44] = all_of(&OWN, Switches::SETTINGS);
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -114,6 +115,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
                 && (limits(&controllers.parity) || limits(&controllers.new_parity))
         }
         "parity_updates" => array.controllers.parity_updates.count() < array::OPEN_QUEUE,
+        "protocol" => array.fabric.initiator.get() > 0 || array.fabric.target.get() > 0,
         "crowding" => array.controllers.crowding.get() > 0,
         "coverage" => Room::has_shares(array),
         "shrink" => Room::can_shrink(array),

@@ -4,6 +4,7 @@ use crate::engine::Rate;
 use crate::part::{Counters, LinkDirection};
 
 use super::super::rates::rate;
+use super::resync::Resync;
 
 /// Links to the second array, as one pipe of their sum.
 #[derive(Debug, Clone)]
@@ -16,6 +17,7 @@ pub(crate) struct Mirror {
     earlier_trips: u64,
     link: LinkDirection,
     commands: u64,
+    pub resync: Resync,
 }
 
 impl Mirror {
@@ -28,6 +30,7 @@ impl Mirror {
             earlier_trips: mirror.round_trips.get() - 1,
             link: LinkDirection::default(),
             commands: 0,
+            resync: Resync::new(mirror),
         }
     }
 
@@ -47,5 +50,8 @@ impl Mirror {
         counters.add("mirror", "commands", self.commands);
         counters.add("mirror", "to_peer_bytes", self.link.bytes);
         counters.add("mirror", "to_peer_busy_ns", self.link.busy_ns());
+        for (name, value) in self.resync.values() {
+            counters.add("mirror", name, value);
+        }
     }
 }

@@ -8,6 +8,7 @@ mod mirror;
 mod path;
 mod reduction;
 mod request;
+mod resync;
 mod snapshots;
 mod sparse;
 mod thin;
@@ -344,11 +345,13 @@ impl Services {
         self.thin.as_ref().is_none_or(Thin::is_steady)
             && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
             && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
+            && self.mirror.as_ref().is_none_or(|mirror| mirror.resync.is_synchronous())
     }
 
     /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
-        self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns)
+        let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
+        snapshots_ns.min(self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.next_ns()))
     }
 
     pub fn skip_time(&mut self, duration_ns: u64) {

@@ -5,6 +5,7 @@ use load::Direction;
 use super::super::Model;
 use super::super::command::{Command, ModelEvent, Phase, TaskKind};
 use super::request::Stage;
+use super::resync::RESYNC;
 use super::{Io, Request, SnapshotTask};
 
 /// I/O that no command waits for.
@@ -46,13 +47,13 @@ impl Model {
         let Some(services) = &mut self.services else { return };
         let served = &mut services.served[index as usize];
         let Some(stage) = served.next_stage() else {
-            if served.is_mirrored {
+            if std::mem::take(&mut served.is_mirrored) && self.crosses(index) {
                 return self.mirror_alone(index);
             }
             return self.serve_ends(index);
         };
         let is_mirrored = stage == Stage::Data && std::mem::take(&mut served.is_mirrored);
-        let arrives_ns = is_mirrored.then(|| self.send_to_mirror(index));
+        let arrives_ns = (is_mirrored && self.crosses(index)).then(|| self.send_to_mirror(index));
         // None of them ends before all have begun: ends are events.
         while let Some(io) = self.next_io(index, stage) {
             self.begin_io(index, io, None);
@@ -79,7 +80,7 @@ impl Model {
         let at_ns = self.send_to_mirror(index);
         let Some(services) = &mut self.services else { return };
         let served = &mut services.served[index as usize];
-        (served.is_mirrored, served.pending) = (false, 1);
+        served.pending = 1;
         let way_ns = services.mirror.as_ref().map_or(0, |mirror| mirror.way_ns());
         self.queue.push(at_ns + way_ns, ModelEvent::Acknowledged(index).pack());
     }
@@ -93,11 +94,7 @@ impl Model {
         let index = self.make_io(command.owner, command.controller, parent, io);
         match arrives_ns {
             Some(at_ns) => {
-                let (own_sets, own_controllers) = (self.own_sets as u16, self.own_controllers as u16);
-                let remote = self.commands.get_mut(index);
-                remote.set += own_sets;
-                remote.owner += own_controllers;
-                remote.controller = remote.owner;
+                self.goes_to_peer(index);
                 self.queue.push(at_ns, ModelEvent::Arrive(index).pack());
             }
             None if io.is_cached => self.start_with_caches(index),
@@ -105,7 +102,16 @@ impl Model {
         }
     }
 
-    fn make_io(&mut self, owner: u16, controller: u16, parent: u32, io: Io) -> u32 {
+    /// An I/O is one of the second array.
+    pub(super) fn goes_to_peer(&mut self, index: u32) {
+        let (own_sets, own_controllers) = (self.own_sets as u16, self.own_controllers as u16);
+        let remote = self.commands.get_mut(index);
+        remote.set += own_sets;
+        remote.owner += own_controllers;
+        remote.controller = remote.owner;
+    }
+
+    pub(super) fn make_io(&mut self, owner: u16, controller: u16, parent: u32, io: Io) -> u32 {
         let kind = if io.is_cached { TaskKind::Data } else { TaskKind::Internal };
         // Blocks and extents may reach over the end of a set whose stripes are no multiple of them.
         let room_bytes = self.sets[usize::from(io.set)].set.layout.capacity_bytes() - io.offset_bytes;
@@ -127,7 +133,7 @@ impl Model {
     }
 
     /// I/Os of services go to the drives as those of a rebuild do.
-    fn begin_internal(&mut self, index: u32) {
+    pub(super) fn begin_internal(&mut self, index: u32) {
         match self.commands.get(index).direction {
             Direction::Read => self.begin_read(index),
             _ => self.begin_write(index),
@@ -143,8 +149,12 @@ impl Model {
 
     /// An I/O of a command is done.
     pub(in super::super) fn part_done(&mut self, index: u32) {
-        let Command { tag, is_lost, is_part, .. } = *self.commands.get(index);
+        let command = *self.commands.get(index);
+        let Command { tag, is_lost, is_part, .. } = command;
         self.end(index);
+        if tag == RESYNC {
+            return self.unit_done(command);
+        }
         let Some(services) = self.services.as_mut().filter(|_| tag != NO_PARENT) else { return };
         let served = &mut services.served[tag as usize];
         if is_lost && is_part {
@@ -198,8 +208,9 @@ impl Model {
     pub(in super::super) fn take_snapshot(&mut self) {
         let now_ns = self.now_ns;
         let snapshots = self.services.as_mut().and_then(|services| services.snapshots.as_mut());
-        if let Some(number) = snapshots.map(|snapshots| snapshots.take(now_ns)) {
-            self.note(format!("snapshot {number} is taken"));
+        match snapshots.map(|snapshots| snapshots.take(now_ns)) {
+            Some(number) => self.note(format!("snapshot {number} is taken")),
+            None => self.note("no snapshot is taken: `snapshots` is off".to_owned()),
         }
     }
 
@@ -224,7 +235,7 @@ impl Model {
                 let record = self.make_io(0, 0, NO_PARENT, io);
                 self.begin_internal(record);
             }
-            None => {}
+            None => self.copy_next(),
         }
     }
 }
