@@ -129,7 +129,15 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
             let description = plan::parse_array("array", &text)?;
             let (settings, changed) = (Vec::new(), Map::new());
             let name = "array".to_owned();
-            return Ok(Configuration { name, text, description, is_shipped: false, settings, changed });
+            return Ok(Configuration {
+                name,
+                text,
+                description,
+                is_shipped: false,
+                settings,
+                changed,
+                is_degraded: false,
+            });
         }
     };
     if changes.len() > CHANGES_LIMIT {

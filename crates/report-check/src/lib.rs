@@ -105,6 +105,7 @@ pub fn check(run: &Run, report: &Value) -> Vec<Contradiction> {
     });
     sentences::check(&mut found, run, &resolver, report);
     tables::check(&mut found, run, report);
+    sizing::check(&mut found, run, report);
     verdict(&mut found, &resolver, report);
     found.0
 }

@@ -100,6 +100,22 @@ pub fn read(text: &str, unit: &str, column: Option<&str>) -> Option<Printed> {
     Some(Printed { value: sign * value * scale, half_digit: half * scale })
 }
 
+/// A rate as sentences print it: `20,000 IOPS`.
+pub fn rate(iops: f64) -> String {
+    if iops < 100.0 {
+        return format!("{iops:.1} IOPS");
+    }
+    let digits = format!("{iops:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + " IOPS"
+}
+
 /// `3 min 20 s`, `2 h 05 min`: the last part is cut, not rounded.
 fn clock(text: &str, unit: &str) -> Option<Printed> {
     let words: Vec<&str> = text.split(' ').collect();

@@ -176,6 +176,11 @@ impl<'a> Resolver<'a> {
                 let found = self.published(path).ok_or_else(none)?;
                 found.get(self.row.get() % found.len().max(1)).copied().ok_or_else(none)
             }
+            "sizing" => crate::sizing::value(self.run, path).ok_or_else(none),
+            "manifest" if path == "created_year" => {
+                let created = self.run.manifest["created_utc"].as_str().unwrap_or_default();
+                created.split('-').next().and_then(|year| year.parse().ok()).ok_or_else(none)
+            }
             "manifest" if path == "interval" => {
                 self.run.manifest["interval_ns"].as_f64().map(|ns| ns / 1e9).ok_or_else(none)
             }

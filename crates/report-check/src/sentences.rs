@@ -319,7 +319,6 @@ pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &
                         best(found, run, resolver, part, *superlative, &line.1, &line.0);
                     }
                 }
-                None if crate::sizing::is_said(&run.events, &line.0) => {}
                 None => found.add(
                     part,
                     format!("a sentence that does not say what it cites: “{}” cites {flat}", line.0),

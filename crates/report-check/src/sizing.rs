@@ -1,46 +1,54 @@
-//! Check of a sizing run's answers: each sentence is the text of an event, and says what the event's own data say.
+//! Check of a sizing run: each answer is what its cases give, and each sentence and row of the report is what the answer says.
 
-use crate::run::Event;
+mod answers;
+mod recompute;
+mod rows;
+mod words;
+
+use crate::Findings;
+use crate::run::Run;
+use answers::Answers;
 use serde_json::Value;
 
-/// Returns true if a sentence is the question or an answer of a sizing run.
-pub fn is_said(events: &[Event], sentence: &str) -> bool {
-    events.iter().any(|event| sentence.strip_suffix('.') == Some(&event.text) && holds(event))
+/// Everything that a sizing run and the first page of its report contradict.
+pub fn check(found: &mut Findings, run: &Run, report: &Value) {
+    let Some(answers) = Answers::of(run) else { return };
+    recompute::check(found, run, &answers);
+    words::check(found, &answers, report);
+    for table in report["tables"].as_array().into_iter().flatten() {
+        rows::check(found, &answers, table);
+    }
 }
 
-fn holds(event: &Event) -> bool {
-    let field = |name: &str| event.data.get(name).and_then(Value::as_str);
-    match event.kind.as_str() {
-        "size" => {
-            let (Some(array), Some(state), Some(verdict)) =
-                (field("array"), field("state"), field("verdict"))
-            else {
-                return false;
-            };
-            event.text.starts_with(array) && event.text.ends_with(&format!(", {state}: {verdict}"))
+/// Returns true if a table is of the first page of a sizing run.
+pub fn is_own_table(id: &str) -> bool {
+    id.starts_with("size-")
+}
+
+/// The value of `sizing:N/FIELD`, `sizing:question/FIELD` or `sizing:designs`.
+pub fn value(run: &Run, path: &str) -> Option<f64> {
+    let answers = Answers::of(run)?;
+    match path {
+        "designs" => return Some(answers.names().len() as f64),
+        "designs/front" => return Some(answers.searched().iter().filter(|one| one.is_front()).count() as f64),
+        "designs/left-out" => {
+            let is_left_out = |name: &&&str| answers.of_name(name).any(|answer| answer.is_left_out());
+            return Some(answers.names().iter().filter(is_left_out).count() as f64);
         }
-        "size-question" => field("workload").is_some_and(|workload| event.text.contains(workload)),
-        _ => false,
+        _ => {}
     }
+    answers.field(path)?.as_f64()
+}
+
+/// Returns true if the text at `N/FIELD`, or one of those at `question/FIELD`, is the one that is looked for.
+pub fn has_text(run: &Run, path: &str, is_own: &dyn Fn(&str) -> bool) -> bool {
+    let Some(answers) = Answers::of(run) else { return false };
+    let is_own = |value: &Value| value.as_str().is_some_and(is_own);
+    answers.field(path).is_some_and(|value| match value {
+        Value::Array(all) => all.iter().any(is_own),
+        one => is_own(one),
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    /// Proves that an answer is taken only as its event and the event's data give it.
-    #[test]
-    fn altered_answers_are_found() {
-        let event = |verdict: &str| Event {
-            kind: "size".into(),
-            text: "small-flash, healthy: meets".into(),
-            at_s: None,
-            data: json!({"array": "small-flash", "state": "healthy", "verdict": verdict}),
-        };
-        assert!(is_said(&[event("meets")], "small-flash, healthy: meets."));
-        assert!(!is_said(&[event("meets")], "small-flash, healthy: fails."));
-        assert!(!is_said(&[event("fails")], "small-flash, healthy: meets."));
-        assert!(!is_said(&[Event { kind: "mark".into(), ..event("meets") }], "small-flash, healthy: meets."));
-    }
-}
+mod tests;

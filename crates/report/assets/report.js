@@ -29,12 +29,13 @@
       if (style === undefined) return;
       data.push(rows.map((row) => number(row[column])));
       const isPublished = head.dataset.role === "published";
+      const hasLine = head.dataset.role === undefined;
       series.push({
         label: head.textContent,
         stroke: colour("--c" + style),
-        width: isPublished ? 0 : 2,
+        width: hasLine ? 2 : 0,
         dash: DASH[style],
-        points: { show: isPublished || undefined, size: isPublished ? 9 : undefined, fill: isPublished ? colour("--paper") : undefined },
+        points: { show: !hasLine || undefined, size: isPublished ? 9 : undefined, fill: isPublished ? colour("--paper") : undefined },
       });
     });
     const axis = { stroke: colour("--ink"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { stroke: colour("--rule") } };

@@ -60,6 +60,8 @@ pub struct Series {
 pub enum Role {
     /// This run's.
     Run,
+    /// This run's, each point by itself: no line.
+    Loose,
     /// Somebody's published test: hollow diamonds, no line.
     Published,
 }
@@ -116,7 +118,7 @@ impl Chart {
         table::of(self)
     }
 
-    /// Description for a reader who cannot see the drawing: the axes, and the ends and extremes of each series.
+    /// Description for a reader who cannot see the drawing: the axes, the ends and extremes of each series, lines and marks.
     pub fn description(&self) -> String {
         let mut text = format!("{} against {}.", self.y.heading(), self.x.heading());
         for series in &self.series {
@@ -142,6 +144,12 @@ impl Chart {
                 scale::plain(most.1),
                 self.x.value_text(most.0),
             );
+        }
+        for level in &self.levels {
+            let _ = write!(text, " Line at {}: {}.", scale::plain(level.y), level.label);
+        }
+        for mark in &self.marks {
+            let _ = write!(text, " Mark at {}: {}.", self.x.value_text(mark.x), mark.label);
         }
         text
     }

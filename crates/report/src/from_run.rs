@@ -237,10 +237,10 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     } else {
         Origin::Measured { target: target.clone() }
     };
-    let sized = sizing::answers(&events);
+    let sized = sizing::page(&source, &events);
     // The findings of a sizing run are about loads that it tried, not about a test: its first page has its answers alone.
-    let reported = found.as_ref().filter(|_| sized.is_empty());
-    if !sized.is_empty() {
+    let reported = found.as_ref().filter(|_| sized.is_none());
+    if sized.is_some() {
         warnings.push(sizing::warning());
     }
     warnings.extend(facts::warnings(&source)?);
@@ -273,14 +273,18 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         ),
         origin,
         facts: facts::facts(&source),
-        verdict: verdict::of(&source, !sized.is_empty())?,
-        decision: if sized.is_empty() { decision::of(&source, found.as_ref())? } else { Decision::default() },
+        verdict: verdict::of(&source, sized.is_some())?,
+        decision: match sized {
+            None => decision::of(&source, found.as_ref())?,
+            Some(_) => Decision::default(),
+        },
+        sizing: sized,
         model: model_lines::of(&source),
         headlines: reported.map(headlines::of).unwrap_or_default(),
         in_short: reported
             .map(|found| conclusions::in_short(found, model_lines::has_no_garbage_collection(&source)))
             .unwrap_or_default(),
-        conclusions: reported.map_or(sized, conclusions::sentences),
+        conclusions: reported.map(conclusions::sentences).unwrap_or_default(),
         warnings,
         requirements: requirements::sheet(&source)?.into_iter().collect(),
         pictures,

@@ -1,11 +1,12 @@
 //! The report as one HTML page that loads nothing.
 
 mod first_page;
+mod sizing_page;
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
 use crate::heat_map::HeatMap;
-use crate::model::{Column, Picture, Report, Section, Table};
+use crate::model::{Column, Picture, Report, Section, SizingPage, Table};
 use base64::Engine as _;
 use findings::Cited;
 use sha2::Digest as _;
@@ -36,7 +37,8 @@ const HATCHES: &str =
 /// The whole page.
 pub fn page(report: &Report) -> String {
     let mut out = String::with_capacity(1 << 18);
-    let has_zoom = report.sections.iter().any(|section| section.charts.iter().any(can_zoom));
+    let of_sections = report.sections.iter().flat_map(|section| &section.charts);
+    let has_zoom = report.sizing.iter().flat_map(SizingPage::charts).chain(of_sections).any(can_zoom);
     let scripts: &[&str] = if has_zoom { &[UPLOT, SCRIPT] } else { &[SCRIPT] };
     head(&mut out, report, scripts);
     first_page::header(&mut out, report);
@@ -317,7 +319,11 @@ fn heat_map(out: &mut String, map: &HeatMap) {
 fn column_styles(chart: &Chart) -> Vec<String> {
     let mut styles = vec![String::new()];
     for series in &chart.series {
-        let role = if series.role == Role::Published { " data-role=\"published\"" } else { "" };
+        let role = match series.role {
+            Role::Published => " data-role=\"published\"",
+            Role::Loose => " data-role=\"loose\"",
+            Role::Run => "",
+        };
         styles.push(format!(" data-style=\"{}\"{role}", series.style));
         if series.points.iter().any(|point| point.range.is_some()) {
             styles.push(String::new());

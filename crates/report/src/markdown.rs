@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Role};
 use crate::escape::markdown as escaped;
-use crate::model::{Origin, Report, Section, Table};
+use crate::model::{Origin, Report, Section, SizingPage, Table};
 use findings::Cited;
 use std::fmt::Write as _;
 
@@ -24,6 +24,9 @@ pub fn document(report: &Report) -> String {
         Origin::Measured { target } => {
             let _ = writeln!(out, "**Measured** on {}.\n", escaped(target));
         }
+    }
+    if let Some(page) = &report.sizing {
+        sizing(&mut out, page);
     }
     if !report.verdict.because.is_empty() {
         let word = match report.verdict.passed {
@@ -123,6 +126,40 @@ pub fn document(report: &Report) -> String {
         }
     }
     out
+}
+
+/// The answers of a sizing run.
+fn sizing(out: &mut String, page: &SizingPage) {
+    sentences(out, &page.question);
+    for offer in &page.offers {
+        let _ = writeln!(out, "- **{}**", escaped(&offer.sentence));
+    }
+    out.push('\n');
+    if let Some(caution) = &page.caution {
+        let _ = writeln!(out, "**{}**\n", escaped(caution));
+    }
+    sentences(out, &page.ranking);
+    if let Some(designs) = &page.designs {
+        out.push_str("## Designs\n\n");
+        sentences(out, &designs.intro);
+        write_table(out, &designs.table);
+    }
+    for offer in &page.offers {
+        let _ = writeln!(out, "## {}\n\n{}\n", escaped(&offer.name), escaped(&offer.sentence));
+        write_table(out, &offer.states);
+        sentences(out, &offer.reasons);
+        if let Some(chart) = &offer.chart {
+            sparklines(out, chart);
+        }
+        write_table(out, &offer.properties);
+        for (title, lines) in offer.lists() {
+            let _ = writeln!(out, "{title}:\n");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(out, "- {}", escaped(line));
+            });
+            out.push('\n');
+        }
+    }
 }
 
 /// Text as it is: four blanks before each line make a block of it that no text can end.

@@ -2,11 +2,14 @@
 //!
 //! Nothing here knows where the facts came from.
 
+mod offer;
+
 use crate::chart::Chart;
 use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
 use findings::{Cited, Finding};
+pub use offer::{Designs, Offer, SizingPage};
 use serde_json::Value;
 
 /// A whole report.
@@ -20,6 +23,8 @@ pub struct Report {
     pub origin: Origin,
     /// Verdict by the plan's requirements, and what of it failed or is missing.
     pub verdict: Verdict,
+    /// Answers of a sizing run; `None` of any other.
+    pub sizing: Option<SizingPage>,
     /// Decision page: what is needed beside the verdict.
     pub decision: Decision,
     /// Known gaps of the model, and how well it was validated; empty of a measurement.

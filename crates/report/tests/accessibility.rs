@@ -1,5 +1,8 @@
 //! Report of a campaign of 1,010 cases: size, and accessibility by axe-core in headless Chromium.
 
+#[path = "common/sized.rs"]
+mod sized;
+
 use load::{Direction, Random, Sample};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -132,6 +135,51 @@ fn ask(directory: &Path, html: &str, script: &str, width: u32) -> serde_json::Va
     serde_json::from_str(&answer).expect("JSON")
 }
 
+/// Asserts that axe-core finds nothing serious or critical in a page at desk and phone width.
+fn nothing_serious(directory: &Path, html: &str) {
+    // A `</script>` within axe-core would end it here.
+    let axe = axe().replace("</script", "<\\/script");
+    let check = "axe.run(document, {resultTypes: ['violations']}).then((found) => document.body.setAttribute('data-asked', \
+                 JSON.stringify(found.violations.map((one) => ({id: one.id, impact: one.impact, nodes: one.nodes.length, \
+                 first: one.nodes[0].html.slice(0, 200), why: one.nodes[0].failureSummary})))));";
+    for width in [1280, 400] {
+        let found = ask(directory, html, &format!("{axe}\n{check}"), width);
+        let serious: Vec<&serde_json::Value> = found
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|one| matches!(one["impact"].as_str(), Some("serious" | "critical")))
+            .collect();
+        assert!(serious.is_empty(), "at {width} px: {serious:#?}");
+        println!("at {width} px: {found}");
+    }
+}
+
+/// Proves that axe-core finds nothing serious or critical in the reports of sizing runs, of arrays and of a space, and that their
+/// charts give the peak, the limit and each point in words. `ARRAYLAB_SCREENSHOTS=DIR` keeps the pages.
+#[test]
+fn answers_of_sizing_runs_are_accessible() {
+    let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    for (name, is_space) in [("arrays", false), ("space", true)] {
+        let run = sized::run(&directory.path().join(name), is_space);
+        let html = report::from_run(&run).expect("a report").html();
+        if let Some(kept) = std::env::var_os("ARRAYLAB_SCREENSHOTS") {
+            std::fs::write(Path::new(&kept).join(format!("size-{name}.html")), &html).expect("kept");
+        }
+        nothing_serious(directory.path(), &html);
+        for words in [
+            "Line at 1: limit: 1 ms.",
+            "Mark at 1,000: your peak: 1,000 IOPS.",
+            "p99 latency, smallest to largest (ms)",
+        ] {
+            assert!(html.contains(words), "{name}: no “{words}”");
+        }
+        // Two designs beside the front of one cost have a row each in the table behind the chart, all three one in that of designs.
+        let rows = html.matches("<td class=\"n\">6</td>").count();
+        assert!(!is_space || rows == 2 + 3, "{rows} rows of 6 drives");
+    }
+}
+
 /// Proves that the report of 1,010 cases is under 10 MB, that axe-core finds nothing serious or critical in it at desk and phone
 /// width, that its long tables have a filter by which rows are found from the keyboard, and that small charts can be made large.
 /// `ARRAYLAB_SCREENSHOTS=DIR` keeps the page.
@@ -145,22 +193,7 @@ fn a_campaign_of_a_thousand_cases_is_small_and_accessible() {
     }
     println!("{} bytes", html.len());
     assert!(html.len() < 10 << 20, "{} bytes", html.len());
-    // A `</script>` within axe-core would end it here.
-    let axe = axe().replace("</script", "<\\/script");
-    let check = "axe.run(document, {resultTypes: ['violations']}).then((found) => document.body.setAttribute('data-asked', \
-                 JSON.stringify(found.violations.map((one) => ({id: one.id, impact: one.impact, nodes: one.nodes.length, \
-                 first: one.nodes[0].html.slice(0, 200), why: one.nodes[0].failureSummary})))));";
-    for width in [1280, 400] {
-        let found = ask(directory.path(), &html, &format!("{axe}\n{check}"), width);
-        let serious: Vec<&serde_json::Value> = found
-            .as_array()
-            .expect("a list")
-            .iter()
-            .filter(|one| matches!(one["impact"].as_str(), Some("serious" | "critical")))
-            .collect();
-        assert!(serious.is_empty(), "at {width} px: {serious:#?}");
-        println!("at {width} px: {found}");
-    }
+    nothing_serious(directory.path(), &html);
     let filter = "const region = [...document.querySelectorAll('.tall')].find((one) => one.querySelectorAll('tbody tr').length > 100); \
                   const input = region.previousElementSibling.querySelector('input[type=search]'); const all = \
                   region.querySelectorAll('tbody tr').length; input.value = '16k'; input.dispatchEvent(new Event('input')); const \

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Error of an array of assumed parts: half to twice of what is simulated. A convention; nothing was measured.
 const ASSUMED: ModelError = ModelError { over: 1.0, under: 0.5 };
-/// Times the worst row's error, for an array that differs from the one that the rows are of. A convention likewise.
+/// Times the worst row's error, for an array that differs from the one that the rows are of, or a state of which none is. A convention likewise.
 const CHANGED: f64 = 2.0;
 /// Largest error of a simulated value that is too low.
 const UNDER_LIMIT: f64 = 0.95;
@@ -48,7 +48,7 @@ fn hypotenuse(one: f64, other: f64) -> f64 {
 }
 
 /// Error of a configuration's model in one of these quantities: the worst of all published rows of the array, more where the
-/// array was changed.
+/// array was changed or is in a state of which no row is.
 pub fn model_error(configuration: &Configuration, metrics: &[&str]) -> (ModelError, Validated) {
     if !configuration.is_shipped {
         return (ASSUMED, Validated::Assumed);
@@ -61,7 +61,7 @@ pub fn model_error(configuration: &Configuration, metrics: &[&str]) -> (ModelErr
         .map(|row| row.worst_error)
         .fold(None, |worst: Option<f64>, error| Some(worst.map_or(error, |worst| worst.max(error))));
     let Some(worst) = worst else { return (ASSUMED, Validated::Assumed) };
-    if !configuration.changed.is_empty() {
+    if configuration.is_degraded || !configuration.changed.is_empty() {
         let error = CHANGED * worst;
         return (ModelError { over: error, under: error.min(UNDER_LIMIT) }, Validated::Fitted);
     }

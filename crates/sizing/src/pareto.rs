@@ -1,6 +1,6 @@
 //! Pareto front of designs over cost and headroom.
 
-use crate::size::SizeRow;
+use crate::SizeRow;
 use serde_json::{Map, Value};
 
 /// Cost of a design, by its unit.

@@ -1,7 +1,6 @@
 //! Run directory of a size question: each simulated multiple of the workload as a case, and the answers as events.
 
-use crate::size::{SizePoint, SizeQuestion, SizeRow};
-use crate::{Configuration, LoadSource, SizingError};
+use crate::{Configuration, LoadSource, SizePoint, SizeQuestion, SizeRow, SizingError};
 use findings::{SIZE_EVENT, SIZE_QUESTION_EVENT};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -50,7 +49,10 @@ pub fn keep_size_run(
     let source = |one: &Configuration| SourceText {
         name: one.name.clone(),
         source: if one.is_shipped { "shipped".into() } else { "file".into() },
-        text: one.text.clone(),
+        text: match &one.description.composed {
+            Some(parts) => plan::with_resolved_values(&one.text, parts),
+            None => one.text.clone(),
+        },
     };
     let manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),

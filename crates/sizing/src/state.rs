@@ -67,8 +67,14 @@ impl State {
         State::ALL.into_iter().find(|state| state.name() == name)
     }
 
+    /// True of a state of which no published row is.
+    pub(crate) fn is_degraded(self) -> bool {
+        !matches!(self, State::Healthy | State::Full)
+    }
+
     /// The array in this state.
     pub(crate) fn of(self, array: &Configuration) -> Result<InState, SizingError> {
+        let array = &Configuration { is_degraded: self.is_degraded(), ..array.clone() };
         let serves =
             |array: Configuration, events: Vec<CaseEvent>| Ok(InState::Serves(Box::new(array), events));
         match self {
@@ -77,7 +83,11 @@ impl State {
                 let has_cache =
                     Twin::settings(&array.description).iter().any(|setting| setting.name == "write_cache");
                 match has_cache {
-                    true => serves(array.with("write_cache", &"off".into())?, Vec::new()),
+                    true => {
+                        let off = array.with("write_cache", &"off".into())?;
+                        // The state is no change of the array.
+                        serves(Configuration { changed: array.changed.clone(), ..off }, Vec::new())
+                    }
                     false => Ok(InState::NotModelled("the array has no write cache".into())),
                 }
             }

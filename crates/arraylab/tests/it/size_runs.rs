@@ -78,9 +78,31 @@ fn a_size_run_has_the_cases_that_its_answers_cite() {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let sentences = report["sentences"].as_array().unwrap();
     let of_part = |part: &str| sentences.iter().filter(|one| one["part"] == part).collect::<Vec<_>>();
-    let answer = format!("small-flash, healthy: {}.", healthy["verdict"].as_str().unwrap());
-    assert!(of_part("found").iter().any(|one| one["text"] == answer.as_str()), "{sentences:#?}");
-    assert!(of_part("in-short").is_empty() && report["tiles"].as_array().unwrap().is_empty());
+    assert!(of_part("found").is_empty() && of_part("in-short").is_empty());
+    assert!(report["tiles"].as_array().unwrap().is_empty());
+    let answered = of_part("sizing-answer");
+    let [small, composite] = answered[..] else { panic!("{answered:#?}") };
+    let begins =
+        |one: &serde_json::Value, with: &str| one["text"].as_str().is_some_and(|text| text.starts_with(with));
+    assert!(begins(small, "small-flash meets your load through 3 years of growth, until "), "{small}");
+    assert!(
+        begins(composite, "composite-flash meets your load through 3 years of growth, until "),
+        "{composite}"
+    );
+    // Page, Markdown and JSON have the same sentence, and the page a chart with the peak and the limit.
+    let markdown = directory.path().join("report.md");
+    succeed(&["report", run, "--format", "md", "--out", markdown.to_str().unwrap()]);
+    let page = directory.path().join("report.html");
+    succeed(&["report", run, "--out", page.to_str().unwrap()]);
+    let (markdown, page) =
+        (std::fs::read_to_string(markdown).unwrap(), std::fs::read_to_string(page).unwrap());
+    let sentence = small["text"].as_str().unwrap();
+    assert!(markdown.contains(sentence) && page.contains(sentence));
+    for words in
+        ["id=\"size-1-curve\"", "your peak: 2,000", "limit: 2 ms", "do not sign on this", "Ask the vendor"]
+    {
+        assert!(page.contains(words), "no {words}");
+    }
     let (status, message) = refuse(&[
         "size",
         "fio:rw=randread,bs=8k,rate_iops=2000,rate_process=poisson,runtime=2",

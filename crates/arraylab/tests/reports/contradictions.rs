@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const PLANTED: usize = 100;
 
 /// Pseudo-random numbers (SplitMix64), so that a seed gives the same contradictions everywhere.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -67,7 +67,7 @@ fn another_digit(printed: &str, random: &mut Random) -> String {
 }
 
 /// A contradiction in one number; `None` where this number cannot have it.
-fn plant(json: &Value, random: &mut Random) -> Option<(Value, String)> {
+pub fn plant(json: &Value, random: &mut Random) -> Option<(Value, String)> {
     let mut paths = Vec::new();
     texts(json, "", &mut paths);
     let path = &paths[random.below(paths.len())];
@@ -213,7 +213,7 @@ fn planted_contradictions_are_caught() {
 }
 
 /// The text of the first sentence with this beginning.
-fn sentence<'j>(json: &'j mut Value, start: &str) -> &'j mut Value {
+pub fn sentence<'j>(json: &'j mut Value, start: &str) -> &'j mut Value {
     let sentences = json["sentences"].as_array_mut().expect("sentences");
     let is_it = |one: &&mut Value| one["text"].as_str().is_some_and(|text| text.starts_with(start));
     sentences.iter_mut().find(is_it).unwrap_or_else(|| panic!("no sentence begins with {start}"))
@@ -224,7 +224,7 @@ fn tile<'j>(json: &'j mut Value, label: &str) -> &'j mut Value {
     tiles.iter_mut().find(|tile| tile["label"] == label).expect("the tile")
 }
 
-fn table<'j>(json: &'j mut Value, id: &str) -> &'j mut Value {
+pub fn table<'j>(json: &'j mut Value, id: &str) -> &'j mut Value {
     let tables = json["tables"].as_array_mut().expect("tables");
     tables.iter_mut().find(|table| table["id"] == id).unwrap_or_else(|| panic!("no table {id}"))
 }

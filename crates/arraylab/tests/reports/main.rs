@@ -1,6 +1,7 @@
 //! Reports of all shipped plans, held against their runs by a checker that shares nothing with what writes them.
 
 mod contradictions;
+mod sizing;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -42,6 +42,19 @@ fn attach(twin: &mut Twin, case: &Case) -> Result<(), TwinError> {
     Ok(())
 }
 
+/// Refuses the load of a case with a single one where it does not fit the twin.
+pub(super) fn check_single(twin: &Twin, case: &Case) -> Result<(), CampaignError> {
+    if !case.loads.is_empty() {
+        return Ok(());
+    }
+    match Generator::new(&case.load, twin.capacity_of_job_bytes(0)) {
+        Ok(_) => Ok(()),
+        Err(source) => {
+            Err(CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source })
+        }
+    }
+}
+
 /// Refuses loads that the twin has no place for.
 pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
     attach(twin, case).map_err(|source| twin_error(case, source))?;

@@ -212,6 +212,7 @@ pub fn simulate_case(
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
     let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
     let mut twin = simulator.check(case, None)?;
+    concurrent::check_single(&twin, case)?;
     let ran = case_run::run(&mut twin, case, on_sample)?;
     Ok(ran.extrapolation)
 }

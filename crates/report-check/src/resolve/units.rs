@@ -74,6 +74,18 @@ pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
         "tolerance" => Some("ratio"),
         "found" => Some("count"),
         "cases" | "requirements" | "warnings" | "results" | "values" | "page" | "array" => Some("count"),
+        "sizing" => {
+            let name = last.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(last);
+            Some(match name.trim_end_matches("_95") {
+                "iops" => "iops",
+                "share" | "over" | "under" | "per_year" => "ratio",
+                _ if name.ends_with("bytes") => "bytes",
+                _ if name.trim_end_matches("_95").ends_with("_ns") => "ns",
+                _ if name.ends_with("_s") => "s",
+                _ => "count",
+            })
+        }
+        "manifest" if path == "created_year" => Some("count"),
         "manifest" => Some("s"),
         _ => None,
     }

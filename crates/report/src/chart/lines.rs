@@ -37,16 +37,17 @@ impl Plot {
 }
 
 pub fn draw(chart: &Chart) -> String {
-    let run_series: Vec<&Series> = chart.series.iter().filter(|series| series.role == Role::Run).collect();
+    let run_series: Vec<&Series> =
+        chart.series.iter().filter(|series| series.role != Role::Published).collect();
     let has_published = chart.series.iter().any(|series| series.role == Role::Published);
     let longest = run_series.iter().map(|series| text_width(&series.label)).fold(0.0, f64::max);
     // Short names stand at the ends of their lines; long ones in rows above the plot.
-    let is_direct = longest <= 78.0;
+    let is_direct = longest <= 78.0 && run_series.iter().all(|series| series.role == Role::Run);
     let mut keys: Vec<Key> = Vec::new();
     if !is_direct || (has_published && run_series.len() == 1) {
         keys.extend(run_series.iter().map(|series| {
             let label = if series.label.is_empty() { "this run" } else { &series.label };
-            Key { label: label.to_owned(), style: series.style, role: Role::Run }
+            Key { label: label.to_owned(), style: series.style, role: series.role }
         }));
     }
     let published: Vec<&Series> =
@@ -90,11 +91,13 @@ pub fn draw(chart: &Chart) -> String {
     for level in &chart.levels {
         if let Some(y) = plot.y_at(level.y) {
             svg.line("level", plot.left, y, plot.right, y);
+            // At the top of the plot there is no room above the line: labels of marks stand there.
+            let has_room = y - plot.top >= ROW;
             svg.text(
                 "halo",
                 "start",
                 plot.left + 4.0,
-                y - 4.0,
+                if has_room { y - 4.0 } else { y + TEXT + 1.0 },
                 &fitted(&level.label, plot.right - plot.left - 8.0),
             );
         }
@@ -261,7 +264,7 @@ fn draw_band(svg: &mut Drawing, plot: &Plot, series: &Series) {
 fn draw_series(svg: &mut Drawing, plot: &Plot, series: &Series) {
     let runs = runs(plot, &series.points);
     let count: usize = runs.iter().map(Vec::len).sum();
-    if series.role == Role::Published {
+    if series.role != Role::Run {
         for (x, y, _) in runs.iter().flatten() {
             svg.marker(series.style, series.role, *x, *y);
         }

@@ -4,13 +4,16 @@ use super::{Chart, Role, scale::plain};
 use crate::table::{Column, Table};
 use findings::Cited;
 
-/// A row for each x, in order; a column for each series, and for its range where it has one. Where several
+/// A row for each x, in order, or several where a series has several points there; a column for each series, and for its range where it has one. Where several
 /// series have no point at an x, or a gap there, the cell is empty.
 pub fn of(chart: &Chart) -> Table {
     let mut xs: Vec<f64> =
         chart.series.iter().flat_map(|series| series.points.iter().map(|point| point.x)).collect();
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
+    let count_at = |series: &super::Series, x: f64| series.points.iter().filter(|point| point.x == x).count();
+    let rows_at = |x: f64| chart.series.iter().map(|series| count_at(series, x)).max().unwrap_or(1);
+    let xs: Vec<f64> = xs.into_iter().flat_map(|x| std::iter::repeat_n(x, rows_at(x))).collect();
 
     let is_words = matches!(chart.x.scale, super::Scale::Categories(_));
     let x_title = chart.x.heading();
@@ -19,8 +22,8 @@ pub fn of(chart: &Chart) -> Table {
     let unit = if chart.y.unit.is_empty() { String::new() } else { format!(" ({})", chart.y.unit) };
     for series in &chart.series {
         let name = match (series.label.as_str(), series.role) {
-            ("", Role::Run) => chart.y.label.clone(),
-            (label, Role::Run) => label.to_owned(),
+            ("", Role::Run | Role::Loose) => chart.y.label.clone(),
+            (label, Role::Run | Role::Loose) => label.to_owned(),
             ("", Role::Published) => "published".to_owned(),
             (label, Role::Published) => format!("{label}, published"),
         };
@@ -34,7 +37,7 @@ pub fn of(chart: &Chart) -> Table {
             while points.peek().is_some_and(|point| point.x < *x) {
                 points.next();
             }
-            let point = points.peek().filter(|point| point.x == *x);
+            let point = points.next_if(|point| point.x == *x);
             row.push(
                 point
                     .and_then(|point| point.y)

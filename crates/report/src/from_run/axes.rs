@@ -85,6 +85,7 @@ pub fn title(name: &str) -> String {
         "rwmixread" => "Share of reads (rwmixread, %)".into(),
         "rate_iops" => "Rate (rate_iops)".into(),
         "rw" => "Pattern (rw)".into(),
+        "times" => "Times the load".into(),
         "raid" => "RAID level".into(),
         "disks" => "Disks".into(),
         "coverage" => "Coverage (%)".into(),

@@ -90,7 +90,7 @@ fn validated(array: &str, rows: &[ValidationRow]) -> Cited {
 }
 
 /// Mechanisms that the kind of model does not have and that would change what a plan asks for.
-fn lacking(text: &str) -> Vec<Cited> {
+pub fn lacking(text: &str) -> Vec<Cited> {
     let has = |part: &str| text.lines().any(|line| line.starts_with(part));
     let mut lines = Vec::new();
     if has("replicated:") {

@@ -59,7 +59,7 @@ pub fn of(source: &Source<'_>, is_sizing: bool) -> Result<Verdict, ReportError> 
         }
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
-        (None, true) if is_sizing => "What was required is judged for each array and state below.",
+        (None, true) if is_sizing => "",
         (None, true) => "The plan requires nothing, so nothing here passes or fails.",
         (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
     };

@@ -31,6 +31,9 @@ pub(super) fn header(out: &mut String, report: &Report) {
         }
     }
     verdict(out, report);
+    if let Some(page) = &report.sizing {
+        super::sizing_page::write(out, page);
+    }
     headlines(out, report);
     decision(out, report);
     if !report.model.is_empty() {

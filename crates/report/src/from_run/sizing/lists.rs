@@ -1,0 +1,132 @@
+//! Basis of an answer, its gaps, and questions to the vendor.
+
+use super::answer::{Answer, Question};
+use super::sentence::{all_states, state_words};
+use super::states::measure_words;
+use crate::from_run::{Source, model_lines};
+use findings::{Cited, Unit, cited};
+use serde_json::Value;
+
+/// Names the arrays that no published row validates.
+pub fn caution<'a>(first_answers: impl Iterator<Item = &'a Answer<'a>>) -> Option<Cited> {
+    let names: Vec<Cited> = first_answers
+        .filter(|answer| answer.text("model_error.iops.validated") == Some("assumed"))
+        .map(Answer::cited_name)
+        .collect();
+    let is_any = !names.is_empty();
+    is_any.then(|| cited!("Assumed parts only, do not sign on this: {}.", Cited::join(names, ", ")))
+}
+
+/// Basis of the ranges, of rates and of each latency that is bounded.
+pub fn basis(question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
+    let healthy = answers.iter().find(|answer| !is_degraded(answer));
+    let Some(answer) = healthy.or(answers.first()) else { return Vec::new() };
+    let mut lines = Vec::new();
+    let is_assumed = answer.text("model_error.iops.validated") == Some("assumed");
+    if is_assumed {
+        lines.push("Assumed parts only: no published row validates this array. Do not sign on this.".into());
+    }
+    lines.extend(error(answer, "model_error.iops", "Rates".into()));
+    let measures = question.field("requirements").and_then(Value::as_array).into_iter().flatten().enumerate();
+    for (place, one) in measures {
+        let measure = one.get("measure").and_then(Value::as_str).unwrap_or_default();
+        let name = cited!("Latency, {}", measure_words(measure));
+        lines.extend(error(answer, &format!("model_error.required.{place}"), name));
+    }
+    if !is_assumed && healthy.is_some() && answers.iter().any(|answer| is_degraded(answer)) {
+        lines.push("With a part lost or the cache off, errors of published rows count twice: none is of these states.".into());
+    }
+    lines
+}
+
+/// Returns true if no published row is of an answer's state.
+fn is_degraded(answer: &Answer<'_>) -> bool {
+    !matches!(answer.state(), "healthy" | "full")
+}
+
+/// Error of the model in a quantity, as a share of the true value, and what it is drawn from.
+fn error(answer: &Answer<'_>, path: &str, name: Cited) -> Option<Cited> {
+    let share = |field: &str| {
+        answer.number(&format!("{path}.{field}"), Unit::Ratio).map(|share| share.percent_with(1))
+    };
+    let (over, under) = (share("over")?, share("under")?);
+    let from = match answer.text(&format!("{path}.validated"))? {
+        "unseen" => "by the worst published row of this array, with rows that no fit has seen",
+        "fitted" if answer.has_design() || is_degraded(answer) => {
+            "by twice the worst published row of the healthy array as it ships"
+        }
+        "fitted" => "by the worst published row that this array was fitted to",
+        _ => "by convention, as no published row has it",
+    };
+    Some(cited!("{}: simulated up to {} too high or {} too low, {}.", name, over, under, Cited::from(from)))
+}
+
+/// States that nobody has looked at, what the workload's source does not tell, and gaps of the model.
+pub fn not_tested(source: &Source<'_>, question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
+    let mut lines = Vec::new();
+    let unseen: Vec<&str> = all_states()
+        .filter(|(state, _)| !answers.iter().any(|answer| answer.state() == *state))
+        .map(|(_, words)| words)
+        .collect();
+    if !unseen.is_empty() {
+        lines.push(cited!("Not looked at: {}.", Cited::words(unseen.join(", "))));
+    }
+    let not_modelled: Vec<&str> = answers
+        .iter()
+        .filter(|answer| answer.verdict() == "not-modelled")
+        .map(|answer| state_words(answer.state()))
+        .collect();
+    if !not_modelled.is_empty() {
+        lines.push(cited!("Not modelled: {}.", Cited::words(not_modelled.join(", "))));
+    }
+    let not_known = question.field("not_known").and_then(Value::as_array).into_iter().flatten();
+    for text in not_known.filter_map(Value::as_str) {
+        let text = Cited::quote(text, findings::Source::quote("sizing/question/not_known"));
+        lines.push(cited!("Of the workload: {}.", text));
+    }
+    let array = answers.first().and_then(|answer| answer.text("array"));
+    if let Some(array) = source.manifest.arrays.iter().find(|one| Some(one.name.as_str()) == array) {
+        lines.extend(model_lines::lacking(&array.text));
+    }
+    lines.push("Other loads, a neighbour's load, firmware updates: `arraylab run purchase` tests those on the array itself.".into());
+    lines
+}
+
+/// Figures that the answer lacks and a vendor has.
+pub fn ask(question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
+    let mut lines = Vec::new();
+    let measures = question.field("requirements").and_then(Value::as_array).into_iter().flatten();
+    let measures = measures
+        .filter_map(|one| one.get("measure").and_then(Value::as_str))
+        .map(|measure| cited!("{} latency", measure_words(measure)));
+    if let Some(rate) = question.number("iops", Unit::Iops) {
+        lines.push(cited!(
+            "What {} do you promise for this configuration at {} of this load, with used drives?",
+            Cited::join(measures, " and "),
+            rate.iops()
+        ));
+    }
+    let open: Vec<&str> = answers
+        .iter()
+        .filter(|answer| answer.state() != "healthy")
+        .filter(|answer| matches!(answer.verdict(), "not-modelled" | "not-shown" | "too-close-to-call"))
+        .map(|answer| state_words(answer.state()))
+        .collect();
+    if !open.is_empty() {
+        lines.push(cited!("And in these states: {}?", Cited::words(open.join(", "))));
+    }
+    let lacks = |path: &str| answers.iter().all(|answer| answer.field(path).is_none());
+    if lacks("endurance_years") {
+        lines.push("For how many drive writes a day are the drives rated, and for how many years?".into());
+    }
+    if lacks("cost") {
+        lines.push("What does each part cost?".into());
+    }
+    if lacks("watts") {
+        lines.push("How many watts does it take at this load?".into());
+    }
+    if answers.iter().any(|answer| answer.text("model_error.iops.validated") == Some("assumed")) {
+        lines.push("Can we have one for two hours? `arraylab run calibrate` and `arraylab fit` make a validated twin of it.".into());
+    }
+    lines
+}

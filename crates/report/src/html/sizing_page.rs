@@ -1,0 +1,75 @@
+//! Answers of a sizing run, at the top of the HTML report.
+
+use super::{figure, open_table};
+use crate::escape::html;
+use crate::model::{Offer, SizingPage};
+use findings::Cited;
+use std::fmt::Write as _;
+
+/// The answers in a sentence each, the order of arrays, designs, and a block for each array.
+pub(super) fn write(out: &mut String, page: &SizingPage) {
+    out.push_str("<section id=\"answers\" class=\"answers\" aria-label=\"Answers\">");
+    paragraphs(out, &page.question);
+    out.push_str("<ul>");
+    for offer in &page.offers {
+        let _ = write!(
+            out,
+            "<li class=\"{}\"><a href=\"#{}\">{}</a></li>",
+            html(&offer.verdict),
+            html(&offer.id),
+            html(&offer.sentence)
+        );
+    }
+    out.push_str("</ul>");
+    if let Some(caution) = &page.caution {
+        let _ = write!(out, "<p class=\"caution\"><strong>{}</strong></p>", html(caution));
+    }
+    paragraphs(out, &page.ranking);
+    out.push_str("</section>");
+    if let Some(designs) = &page.designs {
+        out.push_str("<section id=\"designs\"><h2>Designs</h2>");
+        paragraphs(out, &designs.intro);
+        figure(out, &designs.chart);
+        open_table(out, &designs.table);
+        out.push_str("</section>");
+    }
+    // A single answer stands above already.
+    let has_several = page.offers.len() > 1;
+    page.offers.iter().for_each(|one| offer(out, one, has_several));
+}
+
+fn paragraphs(out: &mut String, lines: &[Cited]) {
+    for line in lines {
+        let _ = write!(out, "<p>{}</p>", html(line));
+    }
+}
+
+fn offer(out: &mut String, offer: &Offer, has_answer: bool) {
+    let _ = write!(out, "<section id=\"{}\" class=\"offer\"><h2>{}</h2>", html(&offer.id), html(&offer.name));
+    if has_answer {
+        let _ = write!(out, "<p class=\"answer {}\">{}</p>", html(&offer.verdict), html(&offer.sentence));
+    }
+    open_table(out, &offer.states);
+    if !offer.reasons.is_empty() {
+        out.push_str("<ul class=\"notes\">");
+        offer.reasons.iter().for_each(|line| {
+            let _ = write!(out, "<li>{}</li>", html(line));
+        });
+        out.push_str("</ul>");
+    }
+    out.push_str("<div class=\"pair\">");
+    if let Some(chart) = &offer.chart {
+        figure(out, chart);
+    }
+    out.push_str("<div>");
+    open_table(out, &offer.properties);
+    out.push_str("</div></div><div class=\"decision\">");
+    for (title, lines) in offer.lists() {
+        let _ = write!(out, "<div><h3>{title}</h3><ul>");
+        for line in lines {
+            let _ = write!(out, "<li>{}</li>", html(line));
+        }
+        out.push_str("</ul></div>");
+    }
+    out.push_str("</div></section>");
+}
