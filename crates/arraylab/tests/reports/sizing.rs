@@ -175,7 +175,7 @@ fn coherent_contradictions_in_sizing_reports_are_caught() {
             table["rows"][last][1] = table["rows"][0][1].clone();
         }),
         (1, "headrooms of two designs are exchanged", |json| {
-            swap(table(json, "size-designs-table"), 3, [0, 2])
+            swap(table(json, "size-designs-table"), 3, [0, 2]);
         }),
     ];
     let missed: Vec<&str> = planted

@@ -123,10 +123,11 @@ impl<'a> Answers<'a> {
         for answer in self.all.iter().filter(|answer| !answer.is_left_out()) {
             let (Some(times), Some(_)) = (answer.number("headroom"), answer.number(field)) else { continue };
             match least.iter_mut().find(|known| known.name == answer.name) {
-                Some(known) if known.number("headroom").is_some_and(|known| times < known) => {
-                    *known = *answer
+                Some(known) => {
+                    if known.number("headroom").is_some_and(|known| times < known) {
+                        *known = *answer;
+                    }
                 }
-                Some(_) => {}
                 None => least.push(*answer),
             }
         }
