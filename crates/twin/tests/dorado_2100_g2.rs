@@ -1,5 +1,7 @@
 //! The Dorado 2100 G2 twin against the published figures, and what it must do as an array.
 
+mod common;
+
 use std::ops::ControlFlow;
 
 use load::{LoadShape, LoadSpec, Pattern, Sample};
@@ -9,8 +11,7 @@ use twin::{ArrayDescription, Twin, TwinError};
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn description() -> ArrayDescription {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/dorado-2100-g2.yaml");
-    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    common::array("dorado-2100-g2")
 }
 
 fn build(settings: &[(&str, &str)]) -> Result<Twin, TwinError> {
@@ -372,9 +373,9 @@ fn a_shrunk_array_falls_after_the_same_share_of_its_room() {
 fn nothing_is_shrunk_away() {
     let mut small = description();
     for bytes in [1_u64 << 27, 1 << 24, 131_072] {
-        let drives = &mut small.ssd_array.as_mut().unwrap().drives;
-        drives.capacity_bytes.value = bytes;
-        drives.erased_reserve_bytes.value = bytes / 20;
+        let parts = common::parts(&mut small);
+        parts.value_mut("groups[0].drives.capacity").unwrap().1.value = bytes;
+        parts.value_mut("groups[0].drives.reserve").unwrap().1.value = bytes / 20;
         let settings = Map::from_iter([("shrink".to_owned(), Value::from(400))]);
         assert!(Twin::build(&small, &settings, 1).is_err(), "{bytes}");
     }
