@@ -207,7 +207,7 @@ fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
     }
     Err(ServeError::Array {
         problem: format!("`{}` is of a kind that cannot be served", description.name),
-        hint: "arrays of solid-state drives and of parts can be served",
+        hint: "arrays of parts and of replicas can be served",
     })
 }
 

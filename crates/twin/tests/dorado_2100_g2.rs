@@ -17,7 +17,7 @@ fn description() -> ArrayDescription {
 fn build(settings: &[(&str, &str)]) -> Result<Twin, TwinError> {
     let settings: Map<String, Value> =
         settings.iter().map(|&(key, value)| (key.into(), value.into())).collect();
-    Twin::build(&description(), &settings, 1)
+    Twin::build(&description(), &settings, seed())
 }
 
 fn spec(bs_bytes: u32, rwmixread: u8, numjobs: u32, iodepth: u32, runtime_s: u64) -> LoadSpec {
@@ -33,7 +33,7 @@ fn spec(bs_bytes: u32, rwmixread: u8, numjobs: u32, iodepth: u32, runtime_s: u64
         ramp_ns: 3 * SECOND_NS,
         runtime_ns: runtime_s * SECOND_NS,
         interval_ns: 5 * SECOND_NS,
-        seed: 1,
+        seed: seed(),
         shape: LoadShape::default(),
     }
 }
@@ -77,6 +77,11 @@ fn published(file: &str) -> Vec<Vec<String>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../published/dorado-2100-g2/");
     let text = std::fs::read_to_string(format!("{path}{file}")).unwrap();
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// The seed of `ARRAYLAB_SEED`, or 1.
+fn seed() -> u64 {
+    std::env::var("ARRAYLAB_SEED").map_or(1, |seed| seed.parse().unwrap())
 }
 
 fn is_long() -> bool {
