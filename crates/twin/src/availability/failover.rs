@@ -4,7 +4,7 @@ use super::fault_event::Capabilities;
 use crate::Parameter;
 use crate::faults::{ControllerFaults, FailoverStep};
 
-/// How a firmware update goes: each controller in turn leaves while its peers serve, then a pass over all RAID
+/// Phases of a firmware update: each controller in turn leaves while its peers serve, then a pass over all RAID
 /// stripes verifies them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FirmwareUpdate {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::Parameter;
 
-/// How a lost drive is rebuilt.
+/// Delay, concurrency and rate of a rebuild.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rebuild {
     /// Seconds from the loss of a drive until the rebuild begins.
