@@ -157,7 +157,7 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
 }
 
 fn is_description(document: &Map<String, Value>) -> bool {
-    ["groups", "ssd_array", "replicated"].iter().any(|key| document.contains_key(*key))
+    ["groups", "replicated"].iter().any(|key| document.contains_key(*key))
 }
 
 /// The load in the words of `--load`.

@@ -37,7 +37,7 @@ impl Asked {
 /// A parameter that is fitted.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FittedParameter {
-    /// Its path in the description: `ssd_array.drives.read_us`; in an array of parts `groups[0].drives.seek_min`, in nanoseconds,
+    /// Its path in the description: `replicated.nvme.read_us`; in an array of parts `groups[0].drives.seek_min`, in nanoseconds,
     /// bytes, bytes a second or millionths.
     pub path: String,
     /// Its value before.

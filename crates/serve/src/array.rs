@@ -8,8 +8,7 @@ use crate::{ServeError, replicated};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use storage_target::TargetSpec;
-use twin::ArrayDescription;
-use twin::ssd_array::SHRINK_LIMIT;
+use twin::{ArrayDescription, SHRINK_LIMIT};
 use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 
 /// Placement in a pool is part of the array; the twin's is the same.
@@ -107,7 +106,7 @@ impl ServedArray {
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
         let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
-        if description.ssd_array.is_some() || description.composed.is_some() {
+        if description.composed.is_some() {
             of_model.entry("host").or_insert_with(|| Value::from("off"));
         }
         Ok(ServedArray {
@@ -176,19 +175,14 @@ fn shrunk(
     description: &ArrayDescription,
     settings: &Map<String, Value>,
 ) -> Result<ArrayDescription, ServeError> {
-    let mut description = description.clone();
-    let Some(value) = settings.get(SHRINK) else { return Ok(description) };
-    let Some(array) = &mut description.ssd_array else {
-        let problem =
-            format!("`{SHRINK}` is for arrays of solid-state drives; `capacity` makes drives smaller");
-        return Err(refused(problem));
-    };
+    let Some(value) = settings.get(SHRINK) else { return Ok(description.clone()) };
     let text = text_of(value);
-    match text.parse() {
-        Ok(times @ 1..=SHRINK_LIMIT) => *array = array.shrunk(times),
-        _ => return Err(refused(format!("`{SHRINK}={text}` is not 1 to {SHRINK_LIMIT}"))),
-    }
-    Ok(description)
+    let Ok(times @ 1..=SHRINK_LIMIT) = text.parse() else {
+        return Err(refused(format!("`{SHRINK}={text}` is not 1 to {SHRINK_LIMIT}")));
+    };
+    description.shrunk(times).ok_or_else(|| {
+        refused(format!("`{SHRINK}` is for arrays of solid-state drives; `capacity` makes drives smaller"))
+    })
 }
 
 /// Returns whether it is an array of parts whose layout no setting of its model changes.
@@ -207,30 +201,13 @@ fn level_of_parts(layout: array::LayoutKind) -> Level {
     }
 }
 
-fn level_of(raid: u8) -> Level {
-    if raid == 0 { Level::Raid0 } else { Level::Raid5 }
-}
-
 fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
-    if let Some(array) = &description.ssd_array {
-        return Ok(Shape {
-            level: level_of(array.layout.raid.get()),
-            drives: array.drives.count.get(),
-            capacity_bytes: array.drives.capacity_bytes.get(),
-            segment_bytes: array.layout.segment_bytes.get(),
-            volumes: array.layout.luns.get(),
-            volume_bytes: 0,
-            spares: array.drives.spares.as_ref().map_or(0, |spares| spares.get()),
-            pool: None,
-            levels: vec![Level::Raid0, Level::Raid5],
-        });
-    }
     if let Some(array) = &description.composed {
         return shape_of_parts(array);
     }
     Err(ServeError::Array {
         problem: format!("`{}` is of a kind that cannot be served", description.name),
-        hint: "arrays of solid-state drives and of parts can be served",
+        hint: "arrays of parts and of replicas can be served",
     })
 }
 

@@ -19,16 +19,11 @@ pub(crate) fn bounds(description: &ArrayDescription) -> Value {
             of_controller["dirty_blocks"] = json!(array.cache.write_back.get() / block_bytes);
             of_controller["block_bytes"] = json!(block_bytes);
         }
-        return json!({ "controller": of_controller });
-    }
-    if let Some(array) = &description.ssd_array {
-        return json!({
-            "controller": {
-                "processors": array.controllers.processors.get(),
-                "dirty_bytes": array.cache.dirty_limit_bytes.get(),
-            },
-            "drive": {"erased_bytes": array.drives.erased_reserve_bytes.get()},
-        });
+        let mut bounds = json!({ "controller": of_controller });
+        if let Some(array::Drives::SolidState(drive)) = array.groups.first().map(|group| &group.drives) {
+            bounds["drive"] = json!({ "erased_bytes": drive.reserve.get() });
+        }
+        return bounds;
     }
     let Some(system) = &description.replicated else { return json!({}) };
     let services = system.services.iter().map(|service| {

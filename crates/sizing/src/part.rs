@@ -99,11 +99,8 @@ impl Part {
             }
             None => {
                 let mut document = serde_json::to_value(array).ok()?;
-                let kind = ["ssd_array", "replicated"]
-                    .into_iter()
-                    .find(|kind| document.get(kind).is_some_and(Value::is_object))?;
                 let mut is_changed = false;
-                for (section, value) in document.get_mut(kind)?.as_object_mut()? {
+                for (section, value) in document.get_mut("replicated")?.as_object_mut()? {
                     is_changed |= self.scale_described(section, section, value, factor, None);
                 }
                 is_changed.then_some(())?;

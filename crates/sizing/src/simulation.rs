@@ -462,9 +462,7 @@ fn dirty_bytes(batch: &Batch) -> Option<u64> {
         let mut values = batch.counters.iter().filter(|counter| counter.name == name).peekable();
         values.peek().is_some().then(|| values.map(|counter| counter.value).sum::<u64>())
     };
-    of("fill_dirty_bytes")
-        .or_else(|| of("fill_unwritten_bytes"))
-        .or_else(|| of("fill_dirty_blocks").map(|blocks| blocks * 4096))
+    of("fill_unwritten_bytes").or_else(|| of("fill_dirty_blocks").map(|blocks| blocks * 4096))
 }
 
 /// Share of the time from a batch on that each kind of part was busy: the mean over like parts that were used, of the busiest

@@ -137,18 +137,16 @@ fn has_spare(array: &Configuration) -> bool {
 
 /// The array whose rebuilds begin after so many seconds.
 fn begins_after(array: &Configuration, seconds: u64) -> Option<Configuration> {
-    with_all(array, &[("rebuild.delay", seconds, "rebuild.begins_after_s")])
+    with_phases(array, &[("rebuild.delay", seconds)])
 }
 
-/// The array with times of phases, in seconds: in an array of parts by the first path, in another kind by the second.
-fn with_all(array: &Configuration, values: &[(&str, u64, &str)]) -> Option<Configuration> {
-    let is_of_parts = array.description.composed.is_some();
+/// The array with times of phases, in seconds.
+fn with_phases(array: &Configuration, values: &[(&str, u64)]) -> Option<Configuration> {
     let texts: Vec<(&str, Value)> = values
         .iter()
-        .map(|(of_parts, seconds, of_kind)| match (is_of_parts, seconds) {
-            (true, 0) => (*of_parts, json!("0")),
-            (true, seconds) => (*of_parts, json!(format!("{seconds}s"))),
-            (false, seconds) => (*of_kind, json!(seconds)),
+        .map(|&(key, seconds)| match seconds {
+            0 => (key, json!("0")),
+            seconds => (key, json!(format!("{seconds}s"))),
         })
         .collect();
     let changes: Vec<(&str, &Value)> = texts.iter().map(|(key, value)| (*key, value)).collect();
@@ -167,11 +165,7 @@ fn controller_lost(array: &Configuration) -> Result<InState, SizingError> {
             return Ok(InState::Down("the array has one controller".into()));
         }
     }
-    let times = [
-        ("failover.away", FOR_EVER_S, "firmware_update.controller_away_s"),
-        ("failover.path", 0, "firmware_update.path_failover_s"),
-    ];
-    Ok(match with_all(array, &times) {
+    Ok(match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
         Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller")]),
         None => InState::NotModelled("its controllers do not fail in the model".into()),
     })

@@ -24,10 +24,8 @@ mod payload;
 pub mod replicated;
 mod settings;
 mod slow;
-pub mod ssd_array;
 mod twin;
 
-pub use availability::{FirmwareUpdate, Rebuild};
 pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
 pub use counters::TwinCounter;
 pub use description::{ArrayDescription, DescriptionError, Origin, Parameter, Topology, TopologyPart};
@@ -35,5 +33,5 @@ pub use error::TwinError;
 pub use event::{Event, TwinNote};
 pub use faults::{ControllerFaults, Faults, SetFaults};
 pub use replicated::{Limit, Limiter};
-pub use settings::Setting;
+pub use settings::{SHRINK_LIMIT, Setting};
 pub use twin::Twin;

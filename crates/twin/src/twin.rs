@@ -12,9 +12,7 @@ use crate::array_model::ArrayModel;
 use crate::description::Kind;
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
-use crate::{
-    ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, replicated, ssd_array,
-};
+use crate::{ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, replicated};
 
 /// The setting that every kind of array has beside its own.
 const EXACT: Setting = Setting {
@@ -56,7 +54,6 @@ enum ScheduledEvent {
 #[derive(Debug, Clone)]
 enum Model {
     Replicated(Box<replicated::Model>),
-    SsdArray(Box<ssd_array::Model>),
     Composed(Box<composed::Model>),
 }
 
@@ -65,7 +62,6 @@ macro_rules! on_model {
     ($twin:expr, $model:ident => $do:expr) => {
         match $twin {
             Model::Replicated($model) => $do,
-            Model::SsdArray($model) => $do,
             Model::Composed($model) => $do,
         }
     };
@@ -97,7 +93,6 @@ impl Twin {
         let settings = &settings;
         let model = match description.kind()? {
             Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
-            Kind::SsdArray(description) => Model::SsdArray(build(description, settings, seed)?),
             Kind::Composed(description) => Model::Composed(build(description, settings, seed)?),
         };
         Ok(Twin {
@@ -118,7 +113,6 @@ impl Twin {
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
         let own = match description.kind() {
             Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS.to_vec(),
-            Ok(Kind::SsdArray(_)) => ssd_array::Model::SETTINGS.to_vec(),
             Ok(Kind::Composed(array)) => composed::settings_of(array),
             Err(_) => return Vec::new(),
         };

@@ -1,5 +1,7 @@
 //! The Dorado 2100 G2 twin against the published figures, and what it must do as an array.
 
+mod common;
+
 use std::ops::ControlFlow;
 
 use load::{LoadShape, LoadSpec, Pattern, Sample};
@@ -9,14 +11,13 @@ use twin::{ArrayDescription, Twin, TwinError};
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn description() -> ArrayDescription {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/dorado-2100-g2.yaml");
-    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    common::array("dorado-2100-g2")
 }
 
 fn build(settings: &[(&str, &str)]) -> Result<Twin, TwinError> {
     let settings: Map<String, Value> =
         settings.iter().map(|&(key, value)| (key.into(), value.into())).collect();
-    Twin::build(&description(), &settings, 1)
+    Twin::build(&description(), &settings, seed())
 }
 
 fn spec(bs_bytes: u32, rwmixread: u8, numjobs: u32, iodepth: u32, runtime_s: u64) -> LoadSpec {
@@ -32,7 +33,7 @@ fn spec(bs_bytes: u32, rwmixread: u8, numjobs: u32, iodepth: u32, runtime_s: u64
         ramp_ns: 3 * SECOND_NS,
         runtime_ns: runtime_s * SECOND_NS,
         interval_ns: 5 * SECOND_NS,
-        seed: 1,
+        seed: seed(),
         shape: LoadShape::default(),
     }
 }
@@ -76,6 +77,11 @@ fn published(file: &str) -> Vec<Vec<String>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../published/dorado-2100-g2/");
     let text = std::fs::read_to_string(format!("{path}{file}")).unwrap();
     text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// The seed of `ARRAYLAB_SEED`, or 1.
+fn seed() -> u64 {
+    std::env::var("ARRAYLAB_SEED").map_or(1, |seed| seed.parse().unwrap())
 }
 
 fn is_long() -> bool {
@@ -372,9 +378,9 @@ fn a_shrunk_array_falls_after_the_same_share_of_its_room() {
 fn nothing_is_shrunk_away() {
     let mut small = description();
     for bytes in [1_u64 << 27, 1 << 24, 131_072] {
-        let drives = &mut small.ssd_array.as_mut().unwrap().drives;
-        drives.capacity_bytes.value = bytes;
-        drives.erased_reserve_bytes.value = bytes / 20;
+        let parts = common::parts(&mut small);
+        parts.value_mut("groups[0].drives.capacity").unwrap().1.value = bytes;
+        parts.value_mut("groups[0].drives.reserve").unwrap().1.value = bytes / 20;
         let settings = Map::from_iter([("shrink".to_owned(), Value::from(400))]);
         assert!(Twin::build(&small, &settings, 1).is_err(), "{bytes}");
     }

@@ -8,25 +8,21 @@ use std::ops::ControlFlow;
 use common::{Run, Total, array, counter, measure, parts, settings};
 use load::Pattern;
 use serde_json::Value;
-use twin::{ArrayDescription, Event, Origin, Parameter, Twin, TwinError};
+use twin::{ArrayDescription, Event, Twin, TwinError};
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-fn assumed<T>(value: T) -> Parameter<T> {
-    Parameter { value, origin: Origin::Assumed, from: "a test".into() }
-}
 
 /// The Dorado with small drives, a quick rebuild and a quick update.
 fn ssd_array(spares: u32) -> ArrayDescription {
     let mut description = array("dorado-2100-g2");
-    let array = description.ssd_array.as_mut().unwrap();
-    array.drives.spares = Some(assumed(spares));
-    let rebuild = array.rebuild.as_mut().unwrap();
-    rebuild.begins_after_s.value = 0.5;
-    rebuild.mb_per_s.value = 100.0;
-    array.drives.capacity_bytes.value = 4 << 30;
-    array.drives.erased_reserve_bytes.value = 200_000_000;
-    shorten(array.firmware_update.as_mut().unwrap());
+    let array = parts(&mut description);
+    array.groups[0].count.count.value = u64::from(25 + spares);
+    array.groups[0].keys.spares.value = spares.into();
+    array.rebuild.delay.value = SECOND_NS / 2;
+    array.rebuild.rate.value = 100_000_000;
+    array.value_mut("groups[0].drives.capacity").unwrap().1.value = 4 << 30;
+    array.value_mut("groups[0].drives.reserve").unwrap().1.value = 200_000_000;
+    shorten(array);
     description
 }
 
@@ -36,23 +32,18 @@ fn disk_array() -> ArrayDescription {
     let array = parts(&mut description);
     array.controllers.count.value = 2;
     array.cache.mirror.value = 2_000_000_000;
-    // As `shorten` has it.
-    array.failover.away.value = SECOND_NS;
-    array.failover.gap.value = SECOND_NS / 2;
-    array.failover.path.value = SECOND_NS / 5;
-    array.failover.verify_rate.value = 131_072_000;
-    array.failover.verify.value = 100 * 131_072;
+    shorten(array);
     description
 }
 
 /// Controllers leave at 1.0 and 2.5 s of an update begun at 1 s, for 1 s; hosts notice after 0.2 s; 100 stripes of 128 KiB
 /// are verified from 4 s on.
-fn shorten(update: &mut twin::FirmwareUpdate) {
-    update.controller_away_s.value = 1.0;
-    update.controller_gap_s.value = 0.5;
-    update.path_failover_s.value = 0.2;
-    update.verification_mb_per_s.value = 131.072;
-    update.verification_bytes.value = 100 * 131_072;
+fn shorten(array: &mut array::Array) {
+    array.failover.away.value = SECOND_NS;
+    array.failover.gap.value = SECOND_NS / 2;
+    array.failover.path.value = SECOND_NS / 5;
+    array.failover.verify_rate.value = 131_072_000;
+    array.failover.verify.value = 100 * 131_072;
 }
 
 fn build(description: &ArrayDescription, list: &[(&str, Value)]) -> Twin {

@@ -225,20 +225,23 @@ fn impossible_arrays() {
         (
             "SSDs of no size",
             "dorado-2100-g2",
-            value("capacity_bytes: { value: 148333658112,", "capacity_bytes: { value: 0,"),
-            "capacity_bytes: { value: 0,",
+            value("capacity: { value: 148333658112B,", "capacity: { value: 0B,"),
+            "capacity: { value: 0B,",
         ),
         (
             "a controller of SSDs with no link",
             "dorado-2100-g2",
-            value("8 Gb FC\n    count: { value: 4,", "8 Gb FC\n    count: { value: 1,"),
-            "count: { value: 1, origin: published, from: 4 × 8 Gb",
+            value("ports: { value: 4,", "ports: { value: 1,"),
+            "ports: { value: 1, origin: published, from: 4 × 8 Gb",
         ),
         (
-            "RAID 6 of SSDs",
+            "RAID 6 of 3 SSDs",
             "dorado-2100-g2",
-            value("raid: { value: 5,", "raid: { value: 6,"),
-            "raid: { value: 6,",
+            vec![
+                ("layout: { value: raid5,".into(), "layout: { value: raid6,".into()),
+                (drives(25), drives(3)),
+            ],
+            "layout: { value: raid6,",
         ),
         (
             "RAID 5 with 2 modules",

@@ -125,9 +125,11 @@ pub fn lacking(text: &str) -> Vec<Cited> {
                  be slower on a real array."
             ));
         }
-    }
-    if has("ssd_array:") {
-        lines.push(cited!("The model has no wear, no throttling by temperature and no read retries."));
+        if has_solid_states(text) {
+            lines.push(cited!(
+                "Its solid-state drives have no throttling by temperature and no read retries."
+            ));
+        }
     }
     lines
 }
@@ -141,6 +143,11 @@ pub fn has_no_garbage_collection(source: &Source<'_>) -> bool {
 /// Returns true if an array of parts has flash modules, which are known by their rates alone.
 fn has_modules(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".write_interference:"))
+}
+
+/// Returns true if an array of parts has solid-state drives.
+fn has_solid_states(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with(plan::RESOLVED) && line.contains(".mapping_unit:"))
 }
 
 /// Returns true if an array of parts has hard disks.

@@ -1,18 +1,13 @@
 //! Controllers that leave and come back: failover, and a firmware update with its verification pass.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::fault_event::Capabilities;
-use crate::description::{PHASE_LIMIT_S, rate, refuse, whole, within};
+use crate::Parameter;
 use crate::faults::{ControllerFaults, FailoverStep};
-use crate::{DescriptionError, Parameter};
 
-/// How a firmware update goes: each controller in turn leaves while its peers serve, then a pass over all RAID
+/// Phases of a firmware update: each controller in turn leaves while its peers serve, then a pass over all RAID
 /// stripes verifies them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FirmwareUpdate {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FirmwareUpdate {
     /// Seconds that a controller is away.
     pub controller_away_s: Parameter<f64>,
     /// Seconds between the return of one and the leave of the next.
@@ -23,24 +18,6 @@ pub struct FirmwareUpdate {
     pub verification_mb_per_s: Parameter<f64>,
     /// Bytes of each drive that the verification reads.
     pub verification_bytes: Parameter<u64>,
-}
-
-impl FirmwareUpdate {
-    /// Refuses what no array of so many controllers and drives of such a size can have, naming the key.
-    pub(crate) fn check(&self, controllers: u32, drive_bytes: u64) -> Result<(), DescriptionError> {
-        if controllers < 2 {
-            return refuse(
-                "firmware_update",
-                "a single controller cannot leave under load".into(),
-                "leave the section out, or give the array a second controller",
-            );
-        }
-        within("firmware_update.controller_away_s", &self.controller_away_s, 0.0, PHASE_LIMIT_S)?;
-        within("firmware_update.controller_gap_s", &self.controller_gap_s, 0.0, PHASE_LIMIT_S)?;
-        within("firmware_update.path_failover_s", &self.path_failover_s, 0.0, PHASE_LIMIT_S)?;
-        rate("firmware_update.verification_mb_per_s", &self.verification_mb_per_s)?;
-        whole("firmware_update.verification_bytes", &self.verification_bytes, 0, drive_bytes)
-    }
 }
 
 /// Nanoseconds of a second.

@@ -2,31 +2,17 @@
 
 use std::ops::Range;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::Parameter;
 
-use crate::description::{PHASE_LIMIT_S, WINDOW_LIMIT, rate, whole, within};
-use crate::{DescriptionError, Parameter};
-
-/// How a lost drive is rebuilt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Rebuild {
+/// Delay, concurrency and rate of a rebuild.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rebuild {
     /// Seconds from the loss of a drive until the rebuild begins.
     pub begins_after_s: Parameter<f64>,
     /// Stripes that are rebuilt at the same time.
     pub stripes: Parameter<u32>,
     /// Highest rate of the rebuild, in 10^6 rebuilt bytes a second.
     pub mb_per_s: Parameter<f64>,
-}
-
-impl Rebuild {
-    /// Refuses what no array can have, naming the key.
-    pub(crate) fn check(&self) -> Result<(), DescriptionError> {
-        within("rebuild.begins_after_s", &self.begins_after_s, 0.0, PHASE_LIMIT_S)?;
-        whole("rebuild.stripes", &self.stripes, 1, u64::from(WINDOW_LIMIT))?;
-        rate("rebuild.mb_per_s", &self.mb_per_s)
-    }
 }
 
 /// Next step of a rebuild.

@@ -181,7 +181,11 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
             settings.insert(name.to_owned(), value);
         }
     };
-    if description.ssd_array.is_some() {
+    let has_drives = |is_meant: fn(&array::Drives) -> bool| {
+        let parts = description.composed.as_ref();
+        parts.is_some_and(|parts| parts.groups.iter().any(|group| is_meant(&group.drives)))
+    };
+    if has_drives(|drives| matches!(drives, array::Drives::SolidState(_))) {
         put("condition", one_of(random, &["filled", "steady", "steady", "written"]).into());
         put("raid", one_of(random, &[0, 5]).into());
         put("write_cache", one_of(random, &["on", "off", "off"]).into());
@@ -190,8 +194,7 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
         put("volume", one_of(random, &["nvme", "nvme", "hybrid"]).into());
         put("host", one_of(random, &["node", "client"]).into());
     }
-    let is_disk = |group: &array::Group| matches!(group.drives, array::Drives::HardDisk(_));
-    if description.composed.as_ref().is_some_and(|parts| parts.groups.iter().any(is_disk)) {
+    if has_drives(|drives| matches!(drives, array::Drives::HardDisk(_))) {
         put("write_cache", one_of(random, &["on", "off"]).into());
     }
     settings
@@ -200,41 +203,22 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
 /// An array some of whose parts are drawn anew.
 fn changed(array: &ArrayDescription, random: &mut Random) -> Option<(ArrayDescription, Map<String, Value>)> {
     let mut description = array.clone();
-    let mut value = serde_json::to_value(array).ok()?;
     let mut changes = Map::new();
-    for (key, of_parts, factors) in [
-        ("links.count", "fabric.ports", &[0.5, 1.0, 2.0][..]),
-        ("drives.count", "groups[0].drives.count", &[0.5, 1.0, 1.0]),
-        ("drives.over_provisioning", "groups[0].drives.over_provisioning", &[0.5, 1.0, 1.5]),
-        ("drives.program_us", "groups[0].drives.program", &[0.5, 1.0, 2.0]),
-        ("controllers.processors", "controllers.processors", &[0.5, 1.0, 2.0]),
+    for (key, factors) in [
+        ("fabric.ports", &[0.5, 1.0, 2.0][..]),
+        ("groups[0].drives.count", &[0.5, 1.0, 1.0]),
+        ("groups[0].drives.over_provisioning", &[0.5, 1.0, 1.5]),
+        ("groups[0].drives.program", &[0.5, 1.0, 2.0]),
+        ("controllers.processors", &[0.5, 1.0, 2.0]),
     ] {
         let factor = one_of(random, factors);
-        if let Some(parts) = &mut description.composed {
-            let Some(before) = parts.value_mut(of_parts).map(|(_, parameter)| parameter.value) else {
-                continue;
-            };
-            let drawn = ((before as f64 * factor).round() as u64).max(1);
-            if drawn != before {
-                **parts = parts.with_value(of_parts, drawn).ok()?;
-                changes.insert(of_parts.to_owned(), drawn.into());
-            }
-            continue;
+        let Some(parts) = &mut description.composed else { continue };
+        let Some(before) = parts.value_mut(key).map(|(_, parameter)| parameter.value) else { continue };
+        let drawn = ((before as f64 * factor).round() as u64).max(1);
+        if drawn != before {
+            **parts = parts.with_value(key, drawn).ok()?;
+            changes.insert(key.to_owned(), drawn.into());
         }
-        let pointer = format!("/ssd_array/{}/value", key.replace('.', "/"));
-        let Some(number) = value.pointer_mut(&pointer) else { continue };
-        let drawn = if let Some(whole) = number.as_u64() {
-            json!(((whole as f64 * factor).round() as u64).max(1))
-        } else {
-            json!(number.as_f64()? * factor)
-        };
-        if drawn != *number {
-            changes.insert(key.to_owned(), drawn.clone());
-            *number = drawn;
-        }
-    }
-    if description.composed.is_none() {
-        description = serde_json::from_value(value).ok()?;
     }
     description.check().ok().map(|()| (description, changes))
 }

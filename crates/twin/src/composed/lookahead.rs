@@ -181,7 +181,7 @@ mod tests {
 
     /// The composite flash array, all of whose times are so many times as long.
     fn composite(longer: f64) -> array::Array {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/flash-of-parts.yaml");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/composite-flash.yaml");
         let mut array = *plan::load_array(path).unwrap().description.composed.unwrap();
         for time in [
             "fabric.command",

@@ -53,6 +53,7 @@ use groups::Groups;
 use laid_out::LaidOut;
 use lookahead::Lookahead;
 use read_ahead::Fetch;
+pub(crate) use room::Room;
 use services::Services;
 use set::SetState;
 pub(crate) use settings::settings_of;

@@ -6,14 +6,10 @@ use super::Parameter;
 pub(crate) const PART_LIMIT: u32 = 1024;
 /// The most drives of an array.
 pub(crate) const DRIVE_LIMIT: u32 = 4096;
-/// The most commands a controller may have under way.
-pub(crate) const WINDOW_LIMIT: u32 = 1 << 20;
 /// The largest drive.
 pub(crate) const CAPACITY_LIMIT_BYTES: u64 = 1 << 50;
 /// The longest time of a single step, in microseconds: one second.
 pub(crate) const STEP_LIMIT_US: f64 = 1e6;
-/// The longest phase of a planned event: a week.
-pub(crate) const PHASE_LIMIT_S: f64 = 604_800.0;
 /// The fastest path, in 10^6 bytes a second.
 const RATE_LIMIT_MB_PER_S: f64 = 1e6;
 

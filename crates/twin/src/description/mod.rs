@@ -8,8 +8,7 @@ mod topology;
 
 pub use check::DescriptionError;
 pub(crate) use check::{
-    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, PHASE_LIMIT_S, STEP_LIMIT_US, WINDOW_LIMIT, rate, refuse,
-    whole, within,
+    CAPACITY_LIMIT_BYTES, DRIVE_LIMIT, PART_LIMIT, STEP_LIMIT_US, rate, refuse, whole, within,
 };
 pub use parameter::{Origin, Parameter};
 pub use topology::{Topology, TopologyPart};
@@ -17,7 +16,8 @@ pub use topology::{Topology, TopologyPart};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{replicated, ssd_array};
+use crate::composed::Room;
+use crate::replicated;
 
 /// A storage array and its hosts, as parts with their properties. Exactly one of the kinds is given.
 // One optional key a kind rather than a tagged enum: serde buffers an enum's content, and errors in it would lose
@@ -35,9 +35,6 @@ pub struct ArrayDescription {
     /// Kind: nodes that keep replicas of volumes on each other's drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicated: Option<replicated::Description>,
-    /// Kind: solid-state drives with live garbage collection behind controllers that own LUNs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ssd_array: Option<ssd_array::Description>,
     /// Array of parts, resolved from the array language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -48,12 +45,11 @@ pub struct ArrayDescription {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
     Replicated(&'a replicated::Description),
-    SsdArray(&'a ssd_array::Description),
     Composed(&'a array::Array),
 }
 
 /// The keys of all kinds, for messages.
-const KINDS: &str = "`ssd_array`, `replicated`, or describe it by parts with `groups:`";
+const KINDS: &str = "`replicated`, or describe it by parts with `groups:`";
 
 impl ArrayDescription {
     /// Description of an array of parts.
@@ -63,7 +59,6 @@ impl ArrayDescription {
             title: array.title.clone(),
             about: array.about.clone(),
             replicated: None,
-            ssd_array: None,
             composed: Some(Box::new(array)),
         }
     }
@@ -72,7 +67,6 @@ impl ArrayDescription {
     pub(crate) fn kind(&self) -> Result<Kind<'_>, DescriptionError> {
         let given = [
             ("replicated", self.replicated.as_ref().map(Kind::Replicated)),
-            ("ssd_array", self.ssd_array.as_ref().map(Kind::SsdArray)),
             ("composed", self.composed.as_deref().map(Kind::Composed)),
         ];
         let mut kinds = given.into_iter().filter_map(|(key, kind)| Some((key, kind?)));
@@ -95,7 +89,6 @@ impl ArrayDescription {
     pub fn check(&self) -> Result<(), DescriptionError> {
         match self.kind()? {
             Kind::Replicated(description) => description.check().map_err(|error| error.under("replicated")),
-            Kind::SsdArray(description) => description.check().map_err(|error| error.under("ssd_array")),
             Kind::Composed(array) => array.check().map_err(|problem| DescriptionError {
                 path: problem.path,
                 problem: problem.message,
@@ -104,11 +97,17 @@ impl ArrayDescription {
         }
     }
 
+    /// The same parts with so many times less room, as the setting `shrink` has it; `None` where nothing fills.
+    pub fn shrunk(&self, times: u32) -> Option<ArrayDescription> {
+        let array = self.composed.as_deref().filter(|array| Room::can_shrink(array))?;
+        let room = Room { shrink: times, ..Room::DESCRIBED };
+        Some(ArrayDescription { composed: Some(Box::new(room.shrink(array))), ..self.clone() })
+    }
+
     /// The parts, counted and labelled for a drawing; empty where no kind is given.
     pub fn bench(&self) -> Topology {
         match self.kind() {
             Ok(Kind::Replicated(description)) => description.bench(),
-            Ok(Kind::SsdArray(description)) => description.bench(),
             Ok(Kind::Composed(array)) => topology::of_parts(array),
             Err(_) => Topology::default(),
         }

@@ -16,16 +16,6 @@ impl Slots {
         Slots { limit, taken: 0, waiting: VecDeque::new() }
     }
 
-    /// Number of slots.
-    pub fn limit(&self) -> u32 {
-        self.limit
-    }
-
-    /// Number of slots that commands have.
-    pub fn taken(&self) -> u32 {
-        self.taken
-    }
-
     /// Returns whether a command has a slot now; otherwise it waits.
     #[inline]
     pub fn admit(&mut self, command: u32) -> bool {
@@ -57,8 +47,8 @@ mod tests {
     fn commands_wait_in_order() {
         let mut slots = Slots::new(2);
         let admitted: Vec<u32> = (0..5).filter(|&command| slots.admit(command)).collect();
-        assert_eq!((admitted, slots.taken()), (vec![0, 1], 2));
+        assert_eq!((admitted, slots.taken), (vec![0, 1], 2));
         assert_eq!([(); 4].map(|()| slots.leave()), [Some(2), Some(3), Some(4), None]);
-        assert!(slots.taken() == 1 && slots.admit(5) && !slots.admit(6));
+        assert!(slots.taken == 1 && slots.admit(5) && !slots.admit(6));
     }
 }

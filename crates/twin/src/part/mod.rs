@@ -17,7 +17,7 @@ mod host;
 mod link;
 mod modules;
 
-pub(crate) use controller::{check_controllers, count_processors};
+pub(crate) use controller::count_processors;
 pub(crate) use counters::Counters;
 pub(crate) use crowding::Crowding;
 pub(crate) use disks::Disks;
@@ -25,8 +25,7 @@ pub(crate) use drive::{Traffic, bytes_per_s, check_capacity, count_arm, nanos_of
 pub(crate) use flash_drives::{SUPERBLOCKS, UNITS_PER_SUPERBLOCK, flash_drives, no_flash_drive};
 pub(crate) use hard_disks::{DiskSwitches, check_hard_disk, hard_disks, switched_hard_disk};
 pub(crate) use host::count_threads;
-pub use link::Links;
-pub(crate) use link::{LinkDirection, LinkServers};
+pub(crate) use link::LinkDirection;
 pub(crate) use modules::{ModuleTiming, Modules};
 
 /// A parameter that the model makes of others.
