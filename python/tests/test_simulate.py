@@ -116,7 +116,7 @@ def test_progress_and_interrupt():
         "arraylab.simulate('composite-flash', **load)",
         "arraylab.study('composite-flash', seeds=range(8), loads=[load])",
         "arraylab.fit('composite-flash', to=arraylab.simulate('composite-flash', **load | {'runtime': 1}).results(), "
-        "parameters=['read_us'], simulate_s=600, twin={'exact': 'on'})",
+        "parameters=['drives.read'], simulate_s=600, twin={'exact': 'on'})",
     ):
         script = textwrap.dedent(f"""
             import arraylab, sys, time
