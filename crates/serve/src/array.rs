@@ -105,7 +105,12 @@ impl ServedArray {
         let layout = shape.layout().map_err(|error| refused(error.to_string()))?;
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
-        let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        // Volumes of a group begin at whole stripes in the twin: none is larger here than there.
+        let whole = match layout.stripe_bytes() {
+            stripe if shape.volumes > 1 && stripe > 0 && wanted >= stripe => wanted / stripe * stripe,
+            _ => wanted,
+        };
+        let volume_bytes = whole / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
         if description.composed.is_some() {
             of_model.entry("host").or_insert_with(|| Value::from("off"));
         }
