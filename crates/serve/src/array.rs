@@ -104,13 +104,13 @@ impl ServedArray {
         );
         let layout = shape.layout().map_err(|error| refused(error.to_string()))?;
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
-        let wanted = if shape.volume_bytes == 0 { room } else { shape.volume_bytes.min(room) };
-        // Volumes of a group begin at whole stripes in the twin: none is larger here than there.
-        let whole = match layout.stripe_bytes() {
-            stripe if shape.volumes > 1 && stripe > 0 && wanted >= stripe => wanted / stripe * stripe,
-            _ => wanted,
+        let wanted = match (shape.volume_bytes, layout.stripe_bytes()) {
+            // As in the twin, volumes that share all there is have whole stripes.
+            (0, stripe_bytes) if room >= stripe_bytes => room / stripe_bytes * stripe_bytes,
+            (0, _) => room,
+            (bytes, _) => bytes.min(room),
         };
-        let volume_bytes = whole / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
         if description.composed.is_some() {
             of_model.entry("host").or_insert_with(|| Value::from("off"));
         }
@@ -434,6 +434,15 @@ mod tests {
             let array = parse(text).unwrap();
             assert_eq!(array.spec.drive_capacity_bytes[0], 64 << 20, "{text}");
         }
+    }
+
+    /// Proves that volumes with a size keep it, though they end within a stripe.
+    #[test]
+    fn a_described_size_is_kept() {
+        let path = format!("{}/../../arrays/examples/all-nvme-raid6.yaml", env!("CARGO_MANIFEST_DIR"));
+        let array = ServedArray::parse(&path).unwrap();
+        assert_ne!((4u64 << 40) % array.spec.layout.stripe_bytes(), 0);
+        assert_eq!(array.volumes_bytes, [4 << 40; 8]);
     }
 
     /// Proves that what an array cannot be is refused by name.
