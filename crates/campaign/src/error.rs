@@ -1,6 +1,7 @@
 //! Campaign errors.
 
 use diagnostic::{Diagnostic, Problem};
+use plan::Case;
 use std::borrow::Cow;
 use twin::TwinError;
 
@@ -54,6 +55,23 @@ pub enum CampaignError {
     /// The run directory failed after the start.
     #[error(transparent)]
     Store(#[from] store::StoreError),
+}
+
+impl CampaignError {
+    /// Refusal of a case, by its stage.
+    pub(crate) fn of_stage(case: &Case, why: Problem) -> CampaignError {
+        why.within(format!("stage `{}`", case.stage)).into()
+    }
+
+    /// Refusal of a case's load, which does not fit its target.
+    pub(crate) fn of_load(case: &Case, source: load::SpecError) -> CampaignError {
+        CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source }
+    }
+}
+
+/// Refuses a request.
+pub(crate) fn refused<T>(why: impl Into<Problem>) -> Result<T, CampaignError> {
+    Err(why.into().into())
 }
 
 impl Diagnostic for CampaignError {

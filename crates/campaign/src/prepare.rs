@@ -1,5 +1,6 @@
 //! From what was asked for to a campaign that may begin. Everything is checked before anything is written.
 
+use crate::error::refused;
 use crate::executor::Executor;
 use crate::load_choice::Load;
 use crate::real::{
@@ -355,12 +356,11 @@ pub(crate) fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)
         let spec = TargetSpec::parse(text)?;
         targets.push((spec.to_string(), spec));
     }
-    let refused = |why: Problem| Err(why.into());
     if targets.is_empty() {
-        return refused(Problem::new("a --target is needed"));
+        return refused("a --target is needed");
     }
     if targets.len() > TARGETS_LIMIT {
-        return refused(Problem::new(format!("{} targets are more than {TARGETS_LIMIT}", targets.len())));
+        return refused(format!("{} targets are more than {TARGETS_LIMIT}", targets.len()));
     }
     if targets.len() > 1 && targets.iter().any(|(_, spec)| matches!(spec, TargetSpec::Twin(_))) {
         let problem = Problem::new("a twin stands for all targets of a plan");
@@ -368,7 +368,7 @@ pub(crate) fn parse_targets(texts: &[String]) -> Result<Vec<(String, TargetSpec)
     }
     for (index, (text, _)) in targets.iter().enumerate() {
         if targets[..index].iter().any(|(other, _)| other == text) {
-            return refused(Problem::new(format!("the target `{text}` is given twice")));
+            return refused(format!("the target `{text}` is given twice"));
         }
     }
     Ok(targets)
@@ -702,7 +702,7 @@ fn check_cases(
     engine: EngineChoice,
 ) -> Result<(), CampaignError> {
     for case in cases {
-        let refused = |why: Problem| Err(why.within(format!("stage `{}`", case.stage)).into());
+        let refused = |why: Problem| Err(CampaignError::of_stage(case, why));
         let several = texts.len() > 1 && case.loads.is_empty();
         match case.stripe {
             Some(stripe) if several && stripe.columns as usize != texts.len() => {
@@ -760,12 +760,7 @@ fn check_cases(
 }
 
 fn check_load(case: &Case, load: &LoadSpec, capacity_bytes: u64) -> Result<(), CampaignError> {
-    match Schedule::new(load, capacity_bytes) {
-        Ok(_) => Ok(()),
-        Err(source) => {
-            Err(CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source })
-        }
-    }
+    Schedule::new(load, capacity_bytes).map(drop).map_err(|source| CampaignError::of_load(case, source))
 }
 
 /// Refuses a directory for a new run that holds a run already, before anything is created.

@@ -1,6 +1,7 @@
 //! Reading back what the last verified case of a run wrote, also where the run was killed in the middle of it.
 
 use crate::CampaignError;
+use crate::error::refused;
 use crate::targets::target_of;
 use diagnostic::Problem;
 use load::Written;
@@ -27,10 +28,6 @@ pub struct VerifiedLoad {
     pub wrong_blocks: u64,
     /// The first of them, each with what was expected there.
     pub wrong: Vec<String>,
-}
-
-fn refused<T>(why: impl Into<Problem>) -> Result<T, CampaignError> {
-    Err(why.into().into())
 }
 
 /// Reads every block back that the last verified case of a run wrote and had acknowledged. Opens targets for reading only.

@@ -186,7 +186,7 @@ pub(crate) fn check_share(
         return Ok(());
     }
     for case in cases {
-        let refused = |why: Problem| Err(why.within(format!("stage `{}`", case.stage)).into());
+        let refused = |why: Problem| Err(CampaignError::of_stage(case, why));
         if case.filesystem.is_some() {
             return refused(Problem::new(
                 "a file system on a volume that several hosts share would be destroyed by them",

@@ -51,9 +51,7 @@ pub(crate) fn open_fio_hosts(
 
 /// Refuses what a server of fio cannot do for a case.
 fn check_case(case: &Case) -> Result<(), CampaignError> {
-    let refused = |why: Problem| {
-        Err(why.with_hint("use ssh:// hosts").within(format!("stage `{}`", case.stage)).into())
-    };
+    let refused = |why: Problem| Err(CampaignError::of_stage(case, why.with_hint("use ssh:// hosts")));
     if case.conditioned_by.is_some() {
         return refused("writes before a case are not made on servers of fio".into());
     }

@@ -1,6 +1,7 @@
 //! Hosts of a run: from the plan and the command line, and back from a manifest.
 
 use crate::CampaignError;
+use crate::error::refused;
 use crate::remote::connect::OpenHost;
 use diagnostic::Problem;
 use hosts::{HOSTS_LIMIT, HostAddress, HostSpec, OpenedTarget};
@@ -13,10 +14,6 @@ pub(crate) struct RunHost {
     pub spec: HostSpec,
     /// Its targets, as it names them.
     pub targets: Vec<String>,
-}
-
-fn refused<T>(why: impl Into<Problem>) -> Result<T, CampaignError> {
-    Err(why.into().into())
 }
 
 /// The hosts of a request (`--host`, `--target @NAME=TARGET`) and its plan, and the targets that are left for this host.

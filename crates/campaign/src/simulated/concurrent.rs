@@ -42,26 +42,25 @@ fn attach(twin: &mut Twin, case: &Case) -> Result<(), TwinError> {
     Ok(())
 }
 
+/// Refuses a load that has no place in the volume of its first job.
+fn check_load(twin: &Twin, case: &Case, load: &LoadSpec, first_job: u32) -> Result<(), CampaignError> {
+    let capacity_bytes = twin.capacity_of_job_bytes(first_job);
+    Generator::new(load, capacity_bytes).map(drop).map_err(|source| CampaignError::of_load(case, source))
+}
+
 /// Refuses the load of a case with a single one where it does not fit the twin.
 pub(super) fn check_single(twin: &Twin, case: &Case) -> Result<(), CampaignError> {
     if !case.loads.is_empty() {
         return Ok(());
     }
-    match Generator::new(&case.load, twin.capacity_of_job_bytes(0)) {
-        Ok(_) => Ok(()),
-        Err(source) => {
-            Err(CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source })
-        }
-    }
+    check_load(twin, case, &case.load, 0)
 }
 
 /// Refuses loads that the twin has no place for.
 pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
     attach(twin, case).map_err(|source| twin_error(case, source))?;
     for (load, first_job) in case.loads.iter().zip(first_jobs(specs(case))) {
-        Generator::new(&load.load, twin.capacity_of_job_bytes(first_job)).map_err(|source| {
-            CampaignError::Load { stage: case.stage.clone(), case: case.name.clone(), source }
-        })?;
+        check_load(twin, case, &load.load, first_job)?;
     }
     Ok(())
 }
