@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// Error of an array of assumed parts: half to twice of what is simulated. A convention; nothing was measured.
 const ASSUMED: ModelError = ModelError { over: 1.0, under: 0.5 };
-/// Times the worst row's error, for an array that differs from the one that the rows are of, or a state of which none is. A convention likewise.
+/// Times the worst row's error, for an array that differs from the one that the rows are of, or a state of which none is. A
+/// convention likewise.
 const CHANGED: f64 = 2.0;
 /// Largest error of a simulated value that is too low.
 const UNDER_LIMIT: f64 = 0.95;
@@ -26,7 +27,7 @@ pub enum Validated {
 }
 
 /// Error of simulated values, as shares of the true one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModelError {
     /// Largest overestimate of a simulated value.
     pub over: f64,

@@ -14,7 +14,7 @@ use crate::headroom::point;
 use crate::pareto::{Cost, mark_pareto};
 use crate::size::{Outcome, SizeQuestion, blank_row, in_state, searched_row, size_point};
 use crate::state::State;
-use crate::{Configuration, Effort, LeftOut, SizeRow, SizeVerdict, SizingError};
+use crate::{Configuration, Effort, LeftOut, SizeErrors, SizeRow, SizeVerdict, SizingError};
 use std::collections::BTreeMap;
 
 /// I/Os of a short simulation, by which two designs are compared that differ in one direction only.
@@ -353,8 +353,8 @@ fn gate(
             Outcome::Simulated(point) => {
                 slack = slack.min(1.0 / point.tightest(&question.requirements).max(1e-9));
                 let holds = point.holds(&question.requirements);
-                let design = &Configuration { is_degraded: state.is_degraded(), ..design.clone() };
-                outcomes.push(StateGate::Point(Box::new(size_point(design, &point, question))));
+                let errors = SizeErrors::of(design, state, &question.requirements);
+                outcomes.push(StateGate::Point(Box::new(size_point(&point, &errors, question))));
                 if !holds {
                     return shut(LeftOut::Simulation, outcomes);
                 }

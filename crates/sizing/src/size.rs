@@ -4,10 +4,10 @@ use crate::growth::Growth;
 use crate::headroom::{Headroom, HeadroomPoint, headroom};
 use crate::requirement::{Requirement, Side};
 use crate::simulation::Effort;
-use crate::size_row::{AtPeak, RequiredLatency, SizeErrors, SizePoint, SizeRow, SizeVerdict};
+use crate::size_row::{AtPeak, QuantityError, RequiredLatency, SizeErrors, SizePoint, SizeRow, SizeVerdict};
 use crate::state::{InState, State};
 use crate::wear::wear;
-use crate::{Configuration, PartBusy, SizingError, model_error};
+use crate::{Configuration, PartBusy, SizingError};
 use array::Array;
 use campaign::CampaignError;
 use plan::Case;
@@ -85,8 +85,7 @@ pub(crate) fn searched_row(
         |array: &Configuration, case: &Case| headroom(array, case, &question.requirements, &question.effort);
     match in_state(design, state, question, search)? {
         Outcome::Simulated(found) => {
-            let design = &Configuration { is_degraded: state.is_degraded(), ..design.clone() };
-            judge(&mut row, &found, design, question);
+            judge(&mut row, &found, question);
             if let Some(parts) = design.description.composed.as_deref() {
                 lasts(&mut row, parts, &found, question);
             }
@@ -115,8 +114,7 @@ pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQue
         (Some(growth), Some(stored), Some(usable)) => growth.breaks(usable as f64 / stored.max(1) as f64),
         _ => None,
     };
-    let in_state = Configuration { is_degraded: state.is_degraded(), ..design.clone() };
-    let model_error = SizeErrors::of(&in_state, &question.requirements);
+    let model_error = SizeErrors::of(design, state, &question.requirements);
     SizeRow {
         array: design.name.clone(),
         design: design.changed.clone(),
@@ -150,21 +148,16 @@ fn first_line(text: &str) -> String {
 }
 
 /// Figures of a simulated multiple.
-pub(crate) fn size_point(
-    design: &Configuration,
-    point: &HeadroomPoint,
-    question: &SizeQuestion,
-) -> SizePoint {
+pub(crate) fn size_point(point: &HeadroomPoint, errors: &SizeErrors, question: &SizeQuestion) -> SizePoint {
     let both = point.level.latency(Side::Both);
     let busiest = point.level.busy.iter().max_by(|one, other| one.1.total_cmp(other.1));
-    let required = |one: &Requirement| {
+    let required = |(one, of): (&Requirement, &QuantityError)| {
         let latency_ns = one.latency_of(&point.level.latency(one.side));
         let sampling_95 = match one.measure {
             load::BoundMeasure::Mean => point.level.mean_half_width,
             load::BoundMeasure::Percentile(_) => point.level.p99_half_width,
         };
-        let (error, _) = model_error(design, one.metrics());
-        RequiredLatency { latency_ns, latency_ns_95: error.range(latency_ns, sampling_95), sampling_95 }
+        RequiredLatency { latency_ns, latency_ns_95: of.error.range(latency_ns, sampling_95), sampling_95 }
     };
     SizePoint {
         times: point.times,
@@ -173,7 +166,7 @@ pub(crate) fn size_point(
         p99_ns: both.percentile_ns(990_000),
         kept_up: point.kept_up(),
         is_steady: point.level.is_steady,
-        required: question.requirements.iter().map(required).collect(),
+        required: question.requirements.iter().zip(&errors.required).map(required).collect(),
         busiest: busiest.map(|(part, share)| PartBusy { part: *part, share: *share }),
         samples: point.level.samples.clone(),
     }
@@ -195,11 +188,11 @@ fn at_peak(points: &[SizePoint], question: &SizeQuestion) -> Option<AtPeak> {
     })
 }
 
-fn judge(row: &mut SizeRow, found: &Headroom, design: &Configuration, question: &SizeQuestion) {
+fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {
     let [low, high] = found.times_95;
     row.headroom = Some(found.times);
     row.headroom_95 = Some(found.times_95);
-    row.points = found.points.iter().map(|point| size_point(design, point, question)).collect();
+    row.points = found.points.iter().map(|point| size_point(point, &row.model_error, question)).collect();
     row.at_peak = at_peak(&row.points, question);
     // Points beyond the headroom need not settle: their queues grow.
     let carried = || found.points.iter().filter(|point| point.times <= found.times && point.kept_up());

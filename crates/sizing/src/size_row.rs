@@ -2,7 +2,7 @@
 
 use crate::requirement::Requirement;
 use crate::state::State;
-use crate::{Configuration, PartBusy, Validated, model_error};
+use crate::{Configuration, ModelError, PartBusy, Validated, model_error};
 use array::Bill;
 use load::Sample;
 use serde::Serialize;
@@ -88,11 +88,10 @@ pub struct RequiredLatency {
 /// Error of the model in a quantity, with its basis.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct QuantityError {
-    /// Largest overestimate, as a share of the true value.
-    pub over: f64,
-    /// Largest underestimate.
-    pub under: f64,
-    /// Basis of both.
+    /// The error.
+    #[serde(flatten)]
+    pub error: ModelError,
+    /// Its basis.
     pub validated: Validated,
 }
 
@@ -106,10 +105,11 @@ pub struct SizeErrors {
 }
 
 impl SizeErrors {
-    pub(crate) fn of(design: &Configuration, requirements: &[Requirement]) -> SizeErrors {
+    pub(crate) fn of(design: &Configuration, state: State, requirements: &[Requirement]) -> SizeErrors {
+        let design = state.mark(design);
         let of = |metrics: &[&str]| {
-            let (error, validated) = model_error(design, metrics);
-            QuantityError { over: error.over, under: error.under, validated }
+            let (error, validated) = model_error(&design, metrics);
+            QuantityError { error, validated }
         };
         SizeErrors {
             iops: of(&["iops"]),

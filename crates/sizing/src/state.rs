@@ -67,14 +67,14 @@ impl State {
         State::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// True of a state of which no published row is.
-    pub(crate) fn is_degraded(self) -> bool {
-        !matches!(self, State::Healthy | State::Full)
+    /// The array, marked where no published row is of this state.
+    pub(crate) fn mark(self, array: &Configuration) -> Configuration {
+        Configuration { is_degraded: !matches!(self, State::Healthy | State::Full), ..array.clone() }
     }
 
     /// The array in this state.
     pub(crate) fn of(self, array: &Configuration) -> Result<InState, SizingError> {
-        let array = &Configuration { is_degraded: self.is_degraded(), ..array.clone() };
+        let array = &self.mark(array);
         let serves =
             |array: Configuration, events: Vec<CaseEvent>| Ok(InState::Serves(Box::new(array), events));
         match self {

@@ -113,15 +113,14 @@ pub fn ranking(answers: &[Answer<'_>]) -> Vec<Cited> {
             Some((answer, [end("headroom_95.0")?, end("headroom_95.1")?]))
         })
         .collect();
+    let names = |others: &[(&Answer<'_>, [f64; 2])], is_meant: &dyn Fn([f64; 2]) -> bool| {
+        let meant = others.iter().filter(|(_, range)| is_meant(*range)).map(|(other, _)| other.cited_name());
+        let meant: Vec<Cited> = meant.collect();
+        (!meant.is_empty()).then(|| Cited::join(meant, ", "))
+    };
     let mut lines = Vec::new();
     for (answer, range) in &ranges {
-        let below: Vec<Cited> = ranges
-            .iter()
-            .filter(|(_, other)| range[0] > other[1])
-            .map(|(other, _)| other.cited_name())
-            .collect();
-        if !below.is_empty() {
-            let below = Cited::join(below, ", ");
+        if let Some(below) = names(&ranges, &|other| range[0] > other[1]) {
             lines.push(cited!(
                 "{} carries more of your load than {}: their ranges are apart.",
                 answer.cited_name(),
@@ -130,13 +129,8 @@ pub fn ranking(answers: &[Answer<'_>]) -> Vec<Cited> {
         }
     }
     for (place, (answer, range)) in ranges.iter().enumerate() {
-        let same: Vec<Cited> = ranges[place + 1..]
-            .iter()
-            .filter(|(_, other)| range[0] <= other[1] && other[0] <= range[1])
-            .map(|(other, _)| other.cited_name())
-            .collect();
-        if !same.is_empty() {
-            let same = Cited::join(same, ", ");
+        let later = &ranges[place + 1..];
+        if let Some(same) = names(later, &|other| range[0] <= other[1] && other[0] <= range[1]) {
             lines.push(cited!(
                 "Not ranked: {} and {}, whose ranges of headroom overlap.",
                 answer.cited_name(),

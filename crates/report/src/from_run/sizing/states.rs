@@ -5,9 +5,8 @@ use super::sentence::{all_states, state_words};
 use crate::from_run::percentile_words;
 use crate::model::{Column, Table};
 use findings::{Cited, Quantity, Unit, cited};
+use serde_json::Value;
 
-/// Share of a rate that counts as delivered, as `sizing` judges it.
-const KEPT_UP: f64 = 0.98;
 /// Largest multiple that `sizing` tries.
 const TIMES_LIMIT: f64 = 64.0;
 /// Word for a figure that does not exist.
@@ -63,7 +62,9 @@ pub fn verdict_words(verdict: &str) -> &'static str {
 fn at_peak(question: &Question<'_>, answer: &Answer<'_>) -> Option<Cited> {
     let rate = answer.number("at_peak.iops", Unit::Iops)?;
     let requested = question.number("iops", Unit::Iops)?;
-    if rate.value() < KEPT_UP * requested.value() {
+    let points = answer.field("points").and_then(Value::as_array).into_iter().flatten();
+    let is_peak = |point: &&Value| point["times"].as_f64() == Some(1.0);
+    if points.filter(is_peak).any(|point| point["kept_up"] == false) {
         return Some(cited!("{} of {} delivered", rate.iops(), requested.iops()));
     }
     let latency = |path: &str| answer.number(path, Unit::Ns).map(Quantity::latency);
