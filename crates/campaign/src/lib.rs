@@ -20,6 +20,7 @@ mod inventory;
 mod load_choice;
 mod longest_first;
 mod message;
+mod missed_event;
 mod pace;
 mod pauses;
 mod pictures;

@@ -15,9 +15,10 @@ use diagnostic::{Problem, full_text};
 use driver::host::{HostError, Recovered};
 use driver::{DriverSpec, HostProtection, Opening};
 use load::{LoadSpec, Random, Schedule};
-use plan::{Case, InventoryMoment, LoadedPlan, Plan, SettingScope, SettingValues};
+use plan::{Case, InventoryMoment, LeftOut, LoadedPlan, Plan, SettingScope, SettingValues};
 use probe::ProbeRoots;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use storage_target::{StorageSpec, TargetSpec, TwinSpec};
 use store::{
     LeftOutCase, Manifest, ManifestHost, ManifestTarget, NewCase, Run, Shard, ShardNumber, SourceText,
 };
+use twin::TwinError;
 
 /// A case that is too short for so many of the plan's intervals gets shorter ones: with a single sample it would have
 /// no course over time.
@@ -445,16 +447,13 @@ pub(crate) fn fit(
         ))
         .into());
     }
-    let left_out = fitting
-        .left_out
-        .into_iter()
-        .map(|left_out| LeftOutCase {
-            stage: left_out.case.stage,
-            case: left_out.case.name,
-            reason: left_out.reason,
-        })
-        .collect();
-    Ok((fitting.kept, left_out))
+    Ok((fitting.kept, in_manifest(fitting.left_out)))
+}
+
+/// Cases that are left out, as the manifest keeps them.
+fn in_manifest(left_out: Vec<LeftOut>) -> Vec<LeftOutCase> {
+    let kept = |LeftOut { case, reason }: LeftOut| LeftOutCase { stage: case.stage, case: case.name, reason };
+    left_out.into_iter().map(kept).collect()
 }
 
 /// The interval of all cases; the plan's where a shortened case has one of its own.
@@ -495,7 +494,7 @@ fn check_twin(
         .into());
     }
     // A twin is in any state at once: nothing is written beforehand.
-    let (cases, left_out) = fit(requested, cases, 0)?;
+    let (cases, mut left_out) = fit(requested, cases, 0)?;
     let (description, array) = match array {
         Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
         None => {
@@ -510,6 +509,13 @@ fn check_twin(
     };
     let simulator =
         Simulator::new(description, twin, text.to_owned(), requested.threads, requested.speed_millionths);
+    let reasons = impossible_stages(&requested.loaded.plan, &simulator, &cases);
+    let (cases, without_events) = plan::leave_out(cases, |_, case| reasons.get(&case.stage).cloned());
+    left_out.extend(in_manifest(without_events));
+    if cases.is_empty() {
+        let reason = left_out.last().map_or("", |left_out| &left_out.reason);
+        return refused(Problem::new(format!("no case is left: {reason}")));
+    }
     let mut capacity_bytes = 0;
     for (index, case) in cases.iter().enumerate() {
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);
@@ -535,6 +541,21 @@ fn check_twin(
         capacity_bytes,
         recovered: None,
     })
+}
+
+/// Reasons why optional stages are left out, by stage: events that the twin does not have.
+fn impossible_stages(plan: &Plan, simulator: &Simulator, cases: &[Case]) -> BTreeMap<String, String> {
+    let is_optional = |case: &&Case| plan.stage(&case.stage).is_some_and(|stage| stage.optional);
+    let impossible = cases.iter().filter(is_optional).filter_map(|case| {
+        match simulator.check(case, None) {
+            Err(CampaignError::Twin { source, .. }) if matches!(*source, TwinError::NoSuchEvent { .. }) => {
+                Some((case.stage.clone(), source.to_string()))
+            }
+            // What else is wrong with it is refused with all other cases.
+            _ => None,
+        }
+    });
+    impossible.collect()
 }
 
 pub(crate) fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {

@@ -26,6 +26,7 @@ mod kept_level;
 mod kept_plan;
 mod level;
 mod limit;
+mod missed_event;
 mod observation;
 mod over_time;
 mod path_balance;
@@ -56,6 +57,7 @@ pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
 pub use kept_level::{KnownLevel, LevelError, RunResults, SUSTAINED_METHOD, SustainedLevels, results};
 pub use kept_plan::kept_plan;
+pub use missed_event::MISSED_EVENT;
 pub use observation::{
     Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartResource,
     PartUtilisation, PathTraffic, UsePoint,

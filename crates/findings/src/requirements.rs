@@ -1,9 +1,10 @@
 //! Requirements against measurements: PASS, FAIL, or not shown.
 
+use crate::missed_event::MissedEvents;
 use crate::{add_sustained, find, too_short};
 use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
-use store::{CaseRecord, CaseResult, CaseState, CaseStatus, RunReader, StoreError};
+use store::{CaseRecord, CaseResult, CaseState, CaseStatus, LeftOutCase, RunReader, StoreError};
 
 /// Verdict on a case's requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -13,7 +14,8 @@ pub enum RequirementVerdict {
     Pass,
     /// It does not.
     Fail,
-    /// It was not measured, has no such quantity, or keeps it in a case that is too short to show that.
+    /// It was not measured, has no such quantity, or keeps it in a case that is too short to show that or in which a planned event
+    /// did not take place.
     NotShown,
 }
 
@@ -41,6 +43,27 @@ pub struct RequirementRow {
     /// Reason why it is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+}
+
+impl RequirementRow {
+    /// A limit that a case does not show.
+    fn not_shown(requirement: &Requirement, case: &str, because: Option<String>) -> RequirementRow {
+        let (at_least, at_most) = match requirement.bound {
+            Bound::AtLeast => (Some(requirement.value), None),
+            Bound::AtMost => (None, Some(requirement.value)),
+        };
+        RequirementRow {
+            says: requirement.says.clone(),
+            stage: requirement.stage.clone(),
+            case: case.to_owned(),
+            quantity: requirement.quantity.name(),
+            at_least,
+            at_most,
+            measured: None,
+            verdict: RequirementVerdict::NotShown,
+            because,
+        }
+    }
 }
 
 /// Verdict on a run by all limits of its plan.
@@ -78,41 +101,34 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
         add_sustained(&mut results, &find(run, plan)?);
     }
     let records = run.cases()?;
+    let missed = MissedEvents::of(&run.events()?);
     let mut rows = Vec::new();
     for requirement in &plan.requirements {
-        for case in cases_of(requirement, plan, &records) {
+        let cases = cases_of(requirement, plan, &records);
+        if cases.is_empty() {
+            rows.extend(of_left_out(requirement, &run.manifest().left_out));
+        }
+        for case in cases {
             let is_its = |result: &&CaseResult| {
                 result.stage == case.stage && result.case == case.name && result.status == CaseStatus::Done
             };
             let result = results.iter().find(is_its);
             let measured = result.and_then(|result| result.quantity(requirement.quantity.name()));
-            let (at_least, at_most) = match requirement.bound {
-                Bound::AtLeast => (Some(requirement.value), None),
-                Bound::AtMost => (None, Some(requirement.value)),
-            };
             let is_kept = measured.map(|measured| requirement.is_kept_by(measured));
             let because = match is_kept {
                 None => Some(why_not_shown(requirement, case, result)),
-                Some(true) => {
+                Some(true) => missed.why(case.index).or_else(|| {
                     result.and_then(|result| too_short::why(requirement, result)).map(str::to_owned)
-                }
+                }),
                 Some(false) => None,
             };
-            rows.push(RequirementRow {
-                says: requirement.says.clone(),
-                stage: case.stage.clone(),
-                case: case.name.clone(),
-                quantity: requirement.quantity.name(),
-                at_least,
-                at_most,
-                measured,
-                verdict: match is_kept {
-                    Some(false) => RequirementVerdict::Fail,
-                    Some(true) if because.is_none() => RequirementVerdict::Pass,
-                    _ => RequirementVerdict::NotShown,
-                },
-                because,
-            });
+            let verdict = match is_kept {
+                Some(false) => RequirementVerdict::Fail,
+                Some(true) if because.is_none() => RequirementVerdict::Pass,
+                _ => RequirementVerdict::NotShown,
+            };
+            let row = RequirementRow::not_shown(requirement, &case.name, because);
+            rows.push(RequirementRow { measured, verdict, ..row });
         }
     }
     Ok(rows)
@@ -125,6 +141,13 @@ fn cases_of<'a>(requirement: &Requirement, plan: &Plan, records: &'a [CaseRecord
         |case: &&CaseRecord| plan.has_direction(&case.stage, &case.settings, requirement.quantity);
     let with_direction: Vec<&CaseRecord> = about().filter(has_direction).collect();
     if with_direction.is_empty() { about().collect() } else { with_direction }
+}
+
+/// A limit none of whose cases is in the run, because all were left out: it is not passed over.
+fn of_left_out(requirement: &Requirement, left_out: &[LeftOutCase]) -> Option<RequirementRow> {
+    let case = left_out.iter().find(|case| case.stage == requirement.stage)?;
+    let because = Some(format!("the case was left out: {}", case.reason));
+    Some(RequirementRow::not_shown(requirement, &case.case, because))
 }
 
 fn why_not_shown(requirement: &Requirement, case: &CaseRecord, result: Option<&CaseResult>) -> String {

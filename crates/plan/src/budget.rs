@@ -1,6 +1,7 @@
 //! Time budget: the cases of a plan that fit into a given time.
 
-use crate::case::{Case, mark_preconditioning};
+use crate::case::Case;
+use crate::left_out::{LeftOut, leave_out};
 use std::collections::BTreeSet;
 use units::human_duration;
 
@@ -13,15 +14,6 @@ pub struct Budgeted {
     pub left_out: Vec<LeftOut>,
     /// Estimated time of the kept ones.
     pub planned_ns: u64,
-}
-
-/// A case that was left out, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LeftOut {
-    /// The case.
-    pub case: Case,
-    /// Reason in words.
-    pub reason: String,
 }
 
 /// Chooses the cases that fit into a time: those of priority 1 first, then those of 2, and so on, each in the plan's
@@ -66,16 +58,9 @@ pub fn fit_budget(cases: Vec<Case>, budget_ns: u64, preconditioning_ns: &dyn Fn(
         );
         reasons[chain].fill(reason);
     }
-    let mut budgeted = Budgeted { kept: Vec::new(), left_out: Vec::new(), planned_ns };
-    for ((place, case), reason) in cases.into_iter().enumerate().zip(reasons) {
-        if kept.contains(&place) {
-            budgeted.kept.push(Case { index: budgeted.kept.len(), ..case });
-        } else {
-            budgeted.left_out.push(LeftOut { case, reason });
-        }
-    }
-    mark_preconditioning(&mut budgeted.kept);
-    budgeted
+    let (kept, left_out) =
+        leave_out(cases, |place, _| (!kept.contains(&place)).then(|| std::mem::take(&mut reasons[place])));
+    Budgeted { kept, left_out, planned_ns }
 }
 
 /// Cases that stand or fall together: each with those that continue it.

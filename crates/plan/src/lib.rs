@@ -17,6 +17,7 @@ mod estimate;
 mod expand;
 mod file_text;
 mod language;
+mod left_out;
 mod library;
 mod matrix;
 mod part;
@@ -36,7 +37,7 @@ mod yaml_node;
 pub use array::{did_you_mean, nearest};
 pub use array_check::{array_check, parts_of};
 pub use array_document::{RESOLVED, part_values, with_resolved_values};
-pub use budget::{Budgeted, LeftOut, fit_budget};
+pub use budget::{Budgeted, fit_budget};
 pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};
 pub use check::KeptSettings;
 pub use error::{PlanError, PlanErrorKind};
@@ -44,6 +45,7 @@ pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_IOPS};
 pub use expand::{CASES_LIMIT, Selection, expand, visit_cases};
 pub use file_text::read_text;
 pub use language::reference;
+pub use left_out::{LeftOut, leave_out};
 pub use library::{
     LoadedArray, LoadedPlan, load_array, load_plan, parse_array, parse_kept_plan, parse_plan,
     parse_plan_with_table,

@@ -94,6 +94,8 @@ pub struct Stage {
     pub precondition: Option<Preconditioning>,
     /// Events while each case runs.
     pub events: Vec<EventTemplate>,
+    /// True where a twin that does not have its events leaves the stage out, instead of refusing the run.
+    pub optional: bool,
     pub(crate) name_place: Place,
     /// The plan's defaults, overridden by the stage's settings.
     pub(crate) settings: Vec<Assignment>,

@@ -164,8 +164,8 @@ impl<'a> Resolver<'a> {
             }
             "requirements" => {
                 let rows = self.rows_of_requirements();
-                let is_tail = |row: &&(&'static str, &Case, &str)| {
-                    row.0 == "pass" && row.2.contains("latency_ns.p") && is_constant(row.1)
+                let is_tail = |row: &&(&'static str, Option<&Case>, &str)| {
+                    row.0 == "pass" && row.2.contains("latency_ns.p") && row.1.is_some_and(is_constant)
                 };
                 Ok(match path {
                     "pass-near-constant" => rows.iter().filter(is_tail).count() as f64,

@@ -337,7 +337,7 @@ const COUNTED: [(&str, &str); 9] = [
     ("origin/fitted", " fitted to measurements"),
     ("origin/published", " published"),
     ("origin/datasheet", " from datasheets"),
-    ("origin/derived", " derived from those"),
+    ("origin/derived", " derived from others"),
     ("origin/assumed", " assumed"),
     ("pass", " kept, "),
     ("fail", " not kept, "),

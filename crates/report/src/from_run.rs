@@ -63,11 +63,23 @@ impl Source<'_> {
         found.map(|(_, axes)| axes.iter().map(String::as_str).collect()).unwrap_or_default()
     }
 
-    /// The stages of the plan that have no case in this run: others were selected.
+    /// The stages of the plan that have no case in this run: others were selected, or all of theirs were left out.
     fn left_out_stages(&self) -> Vec<&str> {
         let run = self.stages();
         let of_plan = self.plan.iter().flat_map(|plan| plan.stages.iter().map(|stage| stage.name.as_str()));
         of_plan.filter(|name| !run.contains(name)).collect()
+    }
+
+    /// Those of them that were not chosen: the others were left out for a reason that the manifest has.
+    fn not_chosen_stages(&self) -> Vec<&str> {
+        let is_chosen = |name: &&str| self.reason_without(name).is_some();
+        self.left_out_stages().into_iter().filter(|name| !is_chosen(name)).collect()
+    }
+
+    /// Reason why a stage that was chosen has no case in this run.
+    fn reason_without(&self, stage: &str) -> Option<&str> {
+        let left_out = self.manifest.left_out.iter().find(|left_out| left_out.stage == stage)?;
+        Some(&left_out.reason)
     }
 
     /// The stages that have cases in this run, in order.

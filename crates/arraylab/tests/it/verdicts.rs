@@ -71,6 +71,78 @@ fn left_out_stages_are_named() {
     assert!(all.contains(whole) && !part.contains(whole) && part.contains(of_some));
 }
 
+/// Runs a plan of one stage in which a drive fails, with a limit that every run keeps, and gives its exit status, what was printed
+/// and the first page of its report.
+fn drive_lost(target: &str, event: &str, more: &[&str]) -> (Option<i32>, String, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lost.yaml");
+    let stages = format!(
+        "title: t\ndefaults: {{ rw: randread, bs: 4k, runtime: 1 }}\nstages:\n  alone: {{ settings: {{ numjobs: 1 }} }}\n  lost:\n    \
+         events: [{event}]\n    optional: true\nrequire:\n  - {{ says: no read fails, quantity: read.errors, at_most: 0, stage: lost }}\n"
+    );
+    std::fs::write(&path, stages).unwrap();
+    let run = directory.path().join("run");
+    let target = target.replace("DIR", directory.path().to_str().unwrap());
+    let words = ["run", path.to_str().unwrap(), "--target", &target, "--out", run.to_str().unwrap()];
+    let output = arraylab(&[&words, more].concat());
+    let page = succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+    (output.status.code(), text(&output.stderr), page)
+}
+
+/// Proves that a limit on a stage whose event did not take place is not shown, though what was measured keeps it: on a device
+/// without a driver, where its condition never held, and where the whole stage was left out, by an array that cannot do it or by a
+/// budget of time. Where the event takes place the limit is kept.
+#[test]
+fn a_limit_is_not_shown_without_its_event() {
+    let lost = "{ at: 20%, action: drive-failure, with: { drive: 0 } }";
+    let (code, printed_text, _) = drive_lost("twin:raid-levels,raid=5,disks=4", lost, &[]);
+    assert_eq!(code, Some(0), "{printed_text}");
+    assert!(printed_text.contains("PASS") && !printed_text.contains("not shown"), "{printed_text}");
+
+    let never = "{ when: { written: 1g }, action: drive-failure, with: { drive: 0 } }";
+    let failover = "{ at: 20%, action: controller-failover, with: { controller: 0 } }";
+    let did_not = "the event `drive-failure` did not take place in the case";
+    let of_twin = "twin:raid-levels,raid=5,disks=4";
+    let cases: [(&str, &str, &[&str], &str); 4] = [
+        ("file:DIR/disk,size=16m", lost, &[], did_not),
+        (of_twin, never, &[], did_not),
+        (of_twin, failover, &[], "the case was left out: this array cannot do `controller-failover`"),
+        (of_twin, lost, &["--time-budget", "1s"], "the case was left out: priority 1"),
+    ];
+    for (target, event, more, why) in cases {
+        let (code, printed_text, page) = drive_lost(target, event, more);
+        assert_eq!(code, Some(1), "{target} {event} {more:?}: {printed_text}");
+        assert!(printed_text.contains(why) && !printed_text.contains("PASS"), "{printed_text}");
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        assert_eq!(page["verdict"], "none", "{target} {event} {more:?}");
+        let says_why = if why.contains("left out") { "“lost”: " } else { "lack an event of the plan" };
+        assert!(page["sentences"].to_string().contains(says_why), "{says_why}: {}", page["sentences"]);
+        assert!(!page.to_string().contains("its --stage or --only"), "nothing was chosen");
+    }
+}
+
+/// Proves that a run that left a stage out resumes as what it was, and that a stage which is not `optional` is refused.
+#[test]
+fn a_stage_that_is_left_out_stays_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lost.yaml");
+    let stages = "title: t\ndefaults: { rw: randread, bs: 4k, runtime: 1 }\nstages:\n  lost:\n    events: [{ at: 20%, action: \
+                  controller-failover, with: { controller: 0 } }]\n    optional: true\n  alone: { settings: { numjobs: 1 } }\n";
+    let run = directory.path().join("run");
+    let words =
+        ["run", path.to_str().unwrap(), "--target", "twin:raid-levels", "--out", run.to_str().unwrap()];
+    std::fs::write(&path, stages.replace("    optional: true\n", "")).unwrap();
+    let refused = arraylab(&words);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("`controller-failover`") && !run.exists());
+    std::fs::write(&path, stages).unwrap();
+    assert!(text(&arraylab(&words).stderr).contains("left out: lost lost"));
+    let resumed = arraylab(&["run", "--resume", run.to_str().unwrap()]);
+    assert!(text(&resumed.stderr).contains("left out: lost lost"), "{}", text(&resumed.stderr));
+    let cases = json_lines(&succeed(&["results", run.to_str().unwrap(), "--json"]));
+    assert_eq!(cases.iter().map(|case| case["stage"].as_str()).collect::<Vec<_>>(), [Some("alone")]);
+}
+
 /// A flash array and a set of disks, with enough intervals to tell noise from difference.
 const SEEDS_ALONE: &[(&str, &str)] = &[
     (

@@ -31,6 +31,8 @@ const PLANS: &[Shortened] = &[
     short("features", "reduced-flash", SHORT),
     short("purchase", "all-nvme-raid6", SHORT),
     short("calibrate", "all-nvme-raid6", SHORT),
+    // One controller: a stage is left out.
+    short("purchase", "nas-raid5", SHORT),
     short("flashsystem-840", "flashsystem-840", SHORT),
     short("raid-levels", "raid-levels", SHORT),
     short("storpool", "storpool", SHORT),

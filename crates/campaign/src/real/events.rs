@@ -1,6 +1,7 @@
 //! Events of a case, made by the array's driver at their times or when samples show their conditions.
 
 use crate::conditions::WatchedCondition;
+use crate::missed_event::MissedEvent;
 use crate::real::reporter::Reporter;
 use diagnostic::Problem;
 use driver::ArrayDriver;
@@ -32,17 +33,23 @@ pub(crate) struct Events<'a> {
     planned: Mutex<Vec<ScheduledEvent<'a>>>,
 }
 
+/// Planned events of a case, divided by whether they can be made.
+#[derive(Debug)]
+pub(crate) struct EventsOfCase<'a> {
+    /// Those that can.
+    pub events: Events<'a>,
+    /// Remarks on how they will be made.
+    pub warnings: Vec<String>,
+    /// Those that cannot.
+    pub missed: Vec<MissedEvent>,
+}
+
 impl<'a> Events<'a> {
-    /// Returns the events that can be made, with remarks on the others. `gives_samples` is true if samples of the load
+    /// Returns the events that can be made, and those that cannot. `gives_samples` is true if samples of the load
     /// arrive while it runs; shares of written bytes refer to `range_bytes`.
-    pub fn of(
-        case: &'a Case,
-        has_driver: bool,
-        gives_samples: bool,
-        range_bytes: u64,
-    ) -> (Events<'a>, Vec<String>) {
+    pub fn of(case: &'a Case, has_driver: bool, gives_samples: bool, range_bytes: u64) -> EventsOfCase<'a> {
         let mut planned: Vec<ScheduledEvent<'a>> = Vec::new();
-        let mut warnings = Vec::new();
+        let (mut warnings, mut missed) = (Vec::new(), Vec::new());
         for event in &case.events {
             planned.push(ScheduledEvent {
                 at_ns: Some(event.at_ns),
@@ -55,10 +62,13 @@ impl<'a> Events<'a> {
         for event in &case.conditional_events {
             if !gives_samples {
                 let action = &event.action;
-                warnings.push(match event.latest_ns {
-                    Some(_) => format!("the condition of the event `{action}` was not looked at, because fio gives its samples only at its end: it takes place at its latest moment"),
-                    None => format!("the event `{action}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`, or have our own engine issue the load, on a file or block device"),
-                });
+                match event.latest_ns {
+                    Some(_) => warnings.push(format!("the condition of the event `{action}` was not looked at, because fio gives its samples only at its end: it takes place at its latest moment")),
+                    None => missed.push(MissedEvent {
+                        action: action.clone(),
+                        why: format!("the event `{action}` was not made: its condition needs samples while the load runs, and fio gives them only at its end; give it `latest`, or have our own engine issue the load, on a file or block device"),
+                    }),
+                }
             }
             if gives_samples || event.latest_ns.is_some() {
                 planned.push(ScheduledEvent {
@@ -71,17 +81,18 @@ impl<'a> Events<'a> {
             }
         }
         if !has_driver {
-            warnings.extend(planned.drain(..).map(|event| {
+            missed.extend(planned.drain(..).map(|event| {
                 let when = event.at_ns.map_or_else(String::new, |at_ns| {
                     format!(" at {}", units::human_duration(at_ns))
                 });
-                format!(
-                    "the event `{}`{when} was not made: there is no --array driver; when you make it yourself, note it with `arraylab mark`",
-                    event.action
-                )
+                let action = event.action;
+                let why = format!(
+                    "the event `{action}`{when} was not made: there is no --array driver; when you make it yourself, note it with `arraylab mark RUN {action}`"
+                );
+                MissedEvent { action: action.to_owned(), why }
             }));
         }
-        (Events { planned: Mutex::new(planned) }, warnings)
+        EventsOfCase { events: Events { planned: Mutex::new(planned) }, warnings, missed }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -96,14 +107,13 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Makes events when they are due, until `over`. Gives what is to be said of those whose condition never held, or
-    /// why one could not be made.
+    /// Makes events when they are due, until `over`. Gives those whose condition never held, or why one could not be made.
     pub fn make(
         &self,
         driver: &mut dyn ArrayDriver,
         reporter: &Reporter<'_>,
         over: &AtomicBool,
-    ) -> Result<Vec<String>, Problem> {
+    ) -> Result<Vec<MissedEvent>, Problem> {
         let started = Instant::now();
         while !self.is_empty() {
             let since_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -129,10 +139,7 @@ impl<'a> Events<'a> {
                     event.action,
                     units::human_duration(at_ns)
                 ))),
-                None => Ok(format!(
-                    "the event `{}` did not take place: its condition has never held",
-                    event.action
-                )),
+                None => Ok(MissedEvent::never_due(event.action)),
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use crate::message::{Ended, Message};
 use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
-use crate::real::events::Events;
+use crate::real::events::{Events, EventsOfCase};
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostSettingsGuard;
 use crate::real::loads::{Issuer, Listener, LoadRun, Measured, RealLoad, run_at_once};
@@ -505,7 +505,8 @@ impl Testbed {
         let capacity_bytes = first.map_or(0, |inspected| inspected.capacity_bytes);
         let range_bytes =
             case.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(case.load.offset_bytes));
-        let (events, warnings) = Events::of(case, self.parts.array.is_some(), gives_samples, range_bytes);
+        let EventsOfCase { events, warnings, mut missed } =
+            Events::of(case, self.parts.array.is_some(), gives_samples, range_bytes);
         outcome.warnings.extend(warnings);
         let over = AtomicBool::new(false);
         let (ran, made) = std::thread::scope(|scope| {
@@ -538,12 +539,16 @@ impl Testbed {
             return Err(CaseStop::Stopped);
         }
         let mut failed = match made {
-            Ok(missed) => {
-                outcome.warnings.extend(missed);
+            Ok(never_due) => {
+                missed.extend(never_due);
                 None
             }
             Err(problem) => Some(full_text(&problem)),
         };
+        for event in missed {
+            reporter.send(Message::Happened { case_index: reporter.case_index, event: event.record() });
+            outcome.warnings.push(event.why);
+        }
         let is_only = loads.len() == 1;
         let mut is_pending = false;
         for (load, LoadRun { measured, failed: why, is_pending: hangs }) in loads.iter().zip(ran) {

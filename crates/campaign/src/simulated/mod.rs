@@ -340,7 +340,12 @@ impl Simulator {
                     outcome.warnings.push(in_words(&ran.extrapolation));
                     outcome.extrapolation = Some(ran.extrapolation);
                 }
-                outcome.warnings.extend(ran.missed);
+                for event in ran.missed {
+                    let record = event.record();
+                    // The coordinator receives until every worker has hung up.
+                    let _ = tx.send(Message::Happened { case_index: job.case_index, event: record });
+                    outcome.warnings.push(event.why);
+                }
                 outcome.warnings.extend(unwritten.in_words(&outcome.loads));
             }
             Err(error) => {

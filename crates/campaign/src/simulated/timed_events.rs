@@ -1,6 +1,7 @@
 //! Events of a case on a twin, by time or condition, and the bytes after which its load ends.
 
 use crate::conditions::WatchedCondition;
+use crate::missed_event::MissedEvent;
 use diagnostic::Problem;
 use load::{Extrapolation, Sample};
 use plan::{Amount, Case, ConditionalEvent};
@@ -45,11 +46,9 @@ impl<'a> TimedEvents<'a> {
         self.failed.is_none()
     }
 
-    /// Ends the events: remarks on those that did not take place, or the failure.
-    pub fn end(self) -> Result<Vec<String>, Problem> {
-        let missed = self.waiting.iter().map(|(event, _)| {
-            format!("the event `{}` did not take place: its condition has never held", event.action)
-        });
+    /// Ends the events: those that did not take place, or the failure.
+    pub fn end(self) -> Result<Vec<MissedEvent>, Problem> {
+        let missed = self.waiting.iter().map(|(event, _)| MissedEvent::never_due(&event.action));
         self.failed.map_or_else(|| Ok(missed.collect()), Err)
     }
 }
@@ -57,8 +56,8 @@ impl<'a> TimedEvents<'a> {
 /// Result of a case on a twin.
 pub(super) struct CaseRun {
     pub extrapolation: Extrapolation,
-    /// Remarks on events that did not take place.
-    pub missed: Vec<String>,
+    /// Events that did not take place.
+    pub missed: Vec<MissedEvent>,
 }
 
 /// Says when a load has moved the bytes after which it ends.

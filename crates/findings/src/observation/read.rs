@@ -4,7 +4,7 @@ use super::counters::Counted;
 use super::{
     Flow, Interval, LimitChange, Missing, Moment, Names, Observation, ObservedCase, counters, limits,
 };
-use crate::FOUND_LOAD_EVENT;
+use crate::{FOUND_LOAD_EVENT, MISSED_EVENT};
 use plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ use store::{
 
 const NS: f64 = 1e9;
 /// Events that record what came of a case, or what an array was set to before it, and did nothing to its load.
-const RECORDS: [&str; 6] = [FOUND_LOAD_EVENT, "content", "verified", "handover", "rate", "array"];
+const RECORDS: [&str; 7] =
+    [FOUND_LOAD_EVENT, MISSED_EVENT, "content", "verified", "handover", "rate", "array"];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.

@@ -52,6 +52,7 @@ impl Checker<'_> {
         let mut stages: Vec<Stage> = Vec::new();
         for (name, stage) in &document.stages.value.0 {
             let checked = self.stage(name, stage, defaults, directory, (stripe, &document.hosts), &stages)?;
+            self.rests_on_no_optional(&checked, &stages)?;
             stages.push(checked);
         }
         Ok(stages)
@@ -126,6 +127,7 @@ impl Checker<'_> {
                 .map(|wanted| self.precondition(wanted))
                 .transpose()?,
             events: self.events(document)?,
+            optional: self.optional(document)?,
             name_place: name.place,
             settings,
             include: self.include(&document.matrix)?,
@@ -147,6 +149,27 @@ impl Checker<'_> {
                 .with_hint("give the setting `filesystem` in the stage's settings or in its matrix"));
         }
         Ok(stage)
+    }
+
+    /// Refuses a stage that needs an earlier one which may be left out.
+    fn rests_on_no_optional(&self, stage: &Stage, earlier: &[Stage]) -> Result<(), PlanError> {
+        let before = earlier.last().filter(|_| stage.continues == Continues::StageBefore);
+        let chosen = stage.load_of.as_ref().map(|choice| choice.stage.as_str());
+        let paused = match &stage.pause {
+            Pause::BytesOver { rate, .. } => Some(rate.stage.as_str()),
+            Pause::Fixed { .. } => None,
+        };
+        let mut needed = earlier.iter().filter(|other| {
+            before.is_some_and(|before| before.name == other.name)
+                || [chosen, paused].into_iter().flatten().any(|name| name == other.name)
+        });
+        match needed.find(|other| other.optional) {
+            None => Ok(()),
+            Some(other) => {
+                let message = format!("this stage needs `{}`, which is `optional`", other.name);
+                Err(self.error(Kind::Contradiction, stage.name_place, message))
+            }
+        }
     }
 
     fn known_form(&self, what: &str, name: &Located<String>) -> Result<(), PlanError> {
@@ -342,6 +365,18 @@ impl Checker<'_> {
         Err(self
             .error(Kind::Contradiction, name.place, message)
             .maybe_hint(array::did_you_mean(&name.value, names)))
+    }
+
+    /// Only events make a stage impossible on a target.
+    fn optional(&self, document: &StageDocument) -> Result<bool, PlanError> {
+        match &document.optional {
+            Some(optional) if optional.value && document.events.is_empty() => {
+                let message =
+                    "`optional` is for stages with `events`: a stage without them is never left out";
+                Err(self.error(Kind::Contradiction, optional.place, message))
+            }
+            optional => Ok(optional.as_ref().is_some_and(|optional| optional.value)),
+        }
     }
 
     fn events(&self, document: &StageDocument) -> Result<Vec<EventTemplate>, PlanError> {

@@ -70,6 +70,11 @@ pub(crate) struct StageDocument {
     /// What is done to the target while each case runs.
     #[serde(default)]
     pub events: Vec<Located<EventDocument>>,
+    /// True where the stage is left out, with its reason on the report's first page, on a twin that does not have its events;
+    /// without it such a run is refused.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    pub optional: Option<Located<bool>>,
 }
 
 /// Jobs and depth of a case of an earlier stage, chosen from its results.

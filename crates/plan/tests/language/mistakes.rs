@@ -527,3 +527,20 @@ mistake!(
     load_of_with_jobs, Kind::Contradiction, Some((8, 14)),
     "title: t\nstages:\n  one:\n    settings: { rw: randwrite, bs: 4k }\n  two:\n    settings: { rw: randwrite, bs: 4k }\n    load_of:\n      stage: one\n      pick: { largest: iops }\n    matrix: { numjobs: [1, 2] }\n"
 );
+
+const EVENT: &str = "    events: [{ at: 1s, action: x }]\n    optional: true\n";
+
+mistake!(
+    /// Proves that a stage without events, which no twin leaves out, is not `optional`.
+    optional_without_events, Kind::Contradiction, Some((5, 15)), format!("{GOOD}    optional: true\n")
+);
+mistake!(
+    /// Proves that a stage which goes on from one that may be left out is refused.
+    continues_an_optional_stage, Kind::Contradiction, Some((7, 3)),
+    format!("{GOOD}{EVENT}  two:\n    settings: {{ rw: read, bs: 4k }}\n    continues: stage-before\n")
+);
+mistake!(
+    /// Proves that a stage whose load is chosen from one that may be left out is refused.
+    load_of_an_optional_stage, Kind::Contradiction, Some((7, 3)),
+    format!("{GOOD}{EVENT}  two:\n    settings: {{ rw: read, bs: 4k }}\n    load_of: {{ stage: one, pick: {{ largest: iops }} }}\n")
+);

@@ -101,7 +101,10 @@ fn one_event(
 
 /// Events that record what came of a case and did nothing to its load.
 fn is_record(kind: &str) -> bool {
-    matches!(kind, "max-under-latency" | "content" | "verified" | "handover" | "rate" | "array")
+    matches!(
+        kind,
+        "max-under-latency" | "missed-event" | "content" | "verified" | "handover" | "rate" | "array"
+    )
 }
 
 /// Runs of intervals off their level.

@@ -14,11 +14,13 @@ impl<'a> Resolver<'a> {
     pub fn is_failing(&self, stage: &str, name: &str) -> bool {
         self.rows_of_requirements()
             .iter()
-            .any(|(verdict, case, _)| *verdict == "fail" && case.stage == stage && case.name == name)
+            .filter(|(verdict, ..)| *verdict == "fail")
+            .filter_map(|(_, case, _)| *case)
+            .any(|case| case.stage == stage && case.name == name)
     }
 
-    /// Verdict, case and quantity of each requirement and each case that must keep it.
-    pub(super) fn rows_of_requirements(&self) -> Vec<(&'static str, &'a Case, &'a str)> {
+    /// Verdict, case and quantity of each requirement and each case that must keep it; no case where all were left out.
+    pub(super) fn rows_of_requirements(&self) -> Vec<(&'static str, Option<&'a Case>, &'a str)> {
         let mut verdicts = Vec::new();
         for row in self.run.plan["require"].as_array().into_iter().flatten() {
             let (least, most) = (amount(&row["at_least"]), amount(&row["at_most"]));
@@ -31,12 +33,17 @@ impl<'a> Resolver<'a> {
             // A limit of one direction is about the cases that have it; about all where none has.
             let with: Vec<&Case> = about().filter(|case| has_direction(case, quantity)).collect();
             let cases = if with.is_empty() { about().collect() } else { with };
+            // All cases that would show it were left out.
+            let left_out = self.run.manifest["left_out"].as_array().into_iter().flatten();
+            if cases.is_empty() && left_out.clone().any(|case| case["stage"] == stage) {
+                verdicts.push(("not-shown", None, quantity));
+            }
             for case in cases {
                 let path = format!("{stage}/{}/{quantity}", case.name);
                 let measured = match self.value("result", &path, 0.0) {
                     Ok(value) => value,
                     Err(_) => {
-                        verdicts.push(("not-shown", case, quantity));
+                        verdicts.push(("not-shown", Some(case), quantity));
                         continue;
                     }
                 };
@@ -44,14 +51,26 @@ impl<'a> Resolver<'a> {
                     least.is_none_or(|least| measured >= least) && most.is_none_or(|most| measured <= most);
                 let verdict = match is_kept {
                     false => "fail",
+                    true if lacks_event(case) => "not-shown",
                     true if most.is_some_and(|most| is_too_short(case, quantity, most)) => "not-shown",
                     true => "pass",
                 };
-                verdicts.push((verdict, case, quantity));
+                verdicts.push((verdict, Some(case), quantity));
             }
         }
         verdicts
     }
+}
+
+/// Returns true if a planned event did not take place while the case ran, and no mark of the case names it.
+fn lacks_event(case: &Case) -> bool {
+    let mut marks: Vec<&str> =
+        case.moments.iter().filter(|moment| moment.kind == "mark").map(|mark| mark.text.as_str()).collect();
+    let missed = case.moments.iter().filter(|moment| moment.kind == "missed-event");
+    missed.filter_map(|moment| moment.data["action"].as_str()).any(|action| {
+        let place = marks.iter().position(|mark| mark.contains(action));
+        place.map(|place| marks.remove(place)).is_none()
+    })
 }
 
 /// Returns true if the case is too short for its latency to show that the limit is kept: fewer than 100 I/Os beyond a

@@ -107,16 +107,25 @@ fn risk(source: &Source<'_>, found: Option<&Findings>, rows: &[RequirementRow], 
 
 fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited> {
     let mut missing = Vec::new();
-    let left_out = source.left_out_stages();
-    if !left_out.is_empty() {
-        let names = left_out.into_iter().map(|name| Cited::quote(name, findings::Source::quote("plan")));
+    let not_chosen = source.not_chosen_stages();
+    if !not_chosen.is_empty() {
+        let names = not_chosen.into_iter().map(|name| Cited::quote(name, findings::Source::quote("plan")));
         missing.push(cited!("Stages of the plan that are not in this run: {}.", Cited::join(names, ", ")));
+    }
+    for stage in source.left_out_stages() {
+        if let Some(reason) = source.reason_without(stage) {
+            missing.push(cited!(
+                "“{}”: {}.",
+                Cited::quote(stage, findings::Source::quote("plan")),
+                Cited::quote(reason, findings::Source::quote("manifest"))
+            ));
+        }
     }
     let unseen = rows.iter().filter(|row| row.verdict == RequirementVerdict::NotShown).count();
     if unseen > 0 {
         let from = findings::Source::other("requirements", "not-shown");
         missing.push(cited!(
-            "{} of the plan: the cases that would show them have no result, or are too short.",
+            "{} of the plan: the cases that would show them have no result, are too short, or lack an event of the plan.",
             Quantity::new(unseen as f64, Unit::Count, from).count("limit")
         ));
     }

@@ -285,7 +285,7 @@ fn limited(mut rows: Vec<Vec<Cited>>) -> Vec<Vec<Cited>> {
     rows
 }
 
-/// Cases without a result and why; stages of the plan that were not chosen.
+/// Cases without a result and why, those that the run left out among them; stages of the plan that were not chosen.
 pub fn not_run(source: &Source<'_>) -> Vec<Table> {
     let mut rows = Vec::new();
     let has_none = |case: &&store::CaseRecord| {
@@ -296,15 +296,13 @@ pub fn not_run(source: &Source<'_>) -> Vec<Table> {
         let name = case_name(&case.stage, &case.name);
         rows.push(vec![stage_name(&case.stage), name, state_name(case.state).into(), why]);
     }
-    let chosen = source.stages();
-    for stage in source
-        .plan
-        .iter()
-        .flat_map(|plan| &plan.stages)
-        .filter(|stage| !chosen.contains(&stage.name.as_str()))
-    {
+    for left_out in &source.manifest.left_out {
+        let [stage, case, reason] = [&left_out.stage, &left_out.case, &left_out.reason].map(manifest_text);
+        rows.push(vec![stage, case, "left out".into(), reason]);
+    }
+    for stage in source.not_chosen_stages() {
         rows.push(vec![
-            Cited::quote(&stage.name, findings::Source::quote("plan")),
+            Cited::quote(stage, findings::Source::quote("plan")),
             "the whole stage".into(),
             "not chosen".into(),
             "left out of this run by its --stage or --only".into(),

@@ -14,7 +14,7 @@ const ORIGINS: [(&str, &str); 5] = [
     ("fitted", "fitted to measurements"),
     ("published", "published"),
     ("datasheet", "from datasheets"),
-    ("derived", "derived from those"),
+    ("derived", "derived from others"),
     ("assumed", "assumed"),
 ];
 

@@ -1,0 +1,67 @@
+//! Planned events that did not take place while their case ran: what the case shows is no evidence of a target after them.
+
+use std::collections::BTreeMap;
+use store::Event;
+
+/// Kind of the event that records a planned event which did not take place; its data has the `action`.
+pub const MISSED_EVENT: &str = "missed-event";
+
+/// Actions that were planned and did not take place, by case.
+#[derive(Debug, Default)]
+pub(crate) struct MissedEvents {
+    actions: BTreeMap<u32, Vec<String>>,
+}
+
+impl MissedEvents {
+    /// Missed events of a run. A mark that names the action takes the place of one: somebody did by hand what the plan asked for.
+    pub fn of(events: &[Event]) -> MissedEvents {
+        let mut actions: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let of_kind = |kind: &'static str| events.iter().filter(move |event| event.kind == kind);
+        for event in of_kind(MISSED_EVENT) {
+            let action = event.data.as_ref().and_then(|data| data["action"].as_str());
+            if let (Some(case_index), Some(action)) = (event.case_index, action) {
+                actions.entry(case_index).or_default().push(action.to_owned());
+            }
+        }
+        for mark in of_kind("mark") {
+            let Some(of_case) = mark.case_index.and_then(|index| actions.get_mut(&index)) else { continue };
+            if let Some(place) = of_case.iter().position(|action| mark.text.contains(action.as_str())) {
+                of_case.remove(place);
+            }
+        }
+        MissedEvents { actions }
+    }
+
+    /// Reason why a limit that a case keeps is not shown by it; `None` where all of its events took place.
+    pub fn why(&self, case_index: u32) -> Option<String> {
+        let action = self.actions.get(&case_index)?.first()?;
+        Some(format!("the event `{action}` did not take place in the case"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn event(kind: &str, case_index: u32, text: &str, data: Option<Value>) -> Event {
+        Event { case_index: Some(case_index), kind: kind.into(), text: text.into(), data, ..Event::default() }
+    }
+
+    /// Proves that each missed event counts until a mark of its own case names it, that one mark is one event, and that other
+    /// cases and marks change nothing.
+    #[test]
+    fn a_mark_takes_the_place_of_one_missed_event() {
+        let missed = |case_index| {
+            event(MISSED_EVENT, case_index, "not made", Some(json!({ "action": "drive-failure" })))
+        };
+        let mark = |case_index, text| event("mark", case_index, text, None);
+        let is_missed = |events: &[Event]| MissedEvents::of(events).why(0).is_some();
+        assert!(!is_missed(&[event("event", 0, "drive 0 failed", None)]));
+        assert!(is_missed(&[missed(0)]));
+        assert!(is_missed(&[missed(0), mark(1, "drive-failure"), mark(0, "a cable was pulled")]));
+        assert!(!is_missed(&[missed(0), mark(0, "drive-failure of bay 3")]));
+        assert!(is_missed(&[missed(0), missed(0), mark(0, "drive-failure")]));
+        assert!(!is_missed(&[missed(1)]));
+    }
+}
