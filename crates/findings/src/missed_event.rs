@@ -1,7 +1,8 @@
 //! Planned events that did not take place while their case ran: what the case shows is no evidence of a target after them.
 
+use plan::Plan;
 use std::collections::BTreeMap;
-use store::Event;
+use store::{CaseRecord, CaseState, CaseStatus, Event};
 
 /// Kind of the event that records a planned event which did not take place; its data has the `action`.
 pub const MISSED_EVENT: &str = "missed-event";
@@ -32,11 +33,29 @@ impl MissedEvents {
         MissedEvents { actions }
     }
 
+    /// True where one of the events of this action did not take place in a case.
+    pub fn has(&self, case_index: u32, action: &str) -> bool {
+        self.actions.get(&case_index).is_some_and(|actions| actions.iter().any(|missed| missed == action))
+    }
+
     /// Reason why a limit that a case keeps is not shown by it; `None` where all of its events took place.
     pub fn why(&self, case_index: u32) -> Option<String> {
         let action = self.actions.get(&case_index)?.first()?;
         Some(format!("the event `{action}` did not take place in the case"))
     }
+}
+
+/// Returns true if an action took place while a case that is done ran: as an event of its stage, or by hand with a mark that names it.
+pub fn took_place(action: &str, cases: &[CaseRecord], events: &[Event], plan: Option<&Plan>) -> bool {
+    if events.iter().any(|event| event.kind == "mark" && event.text.contains(action)) {
+        return true;
+    }
+    let missed = MissedEvents::of(events);
+    cases.iter().filter(|case| case.state == CaseState::Ended(CaseStatus::Done)).any(|case| {
+        let stage = plan.and_then(|plan| plan.stage(&case.stage));
+        let mut planned = stage.into_iter().flat_map(|stage| &stage.events);
+        planned.any(|event| event.action == action) && !missed.has(case.index, action)
+    })
 }
 
 #[cfg(test)]

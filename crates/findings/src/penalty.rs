@@ -42,7 +42,10 @@ pub(crate) fn penalties(observation: &Observation) -> Vec<Finding> {
         let Some((raid, rule_of_thumb)) = raid.and_then(|raid| Some((raid, rule_of_thumb(raid)?))) else {
             continue;
         };
-        let pure = |share| group.cases.iter().copied().find(|case| case.number("rwmixread") == Some(share));
+        // Of several loads at once each has a mix of its own, which the settings of the case are not.
+        let is_pure =
+            |case: &ObservedCase, share| case.loads.is_empty() && case.number("rwmixread") == Some(share);
+        let pure = |share| group.cases.iter().copied().find(|case| is_pure(case, share));
         let (Some(reads), Some(writes)) = (pure(100.0), pure(0.0)) else { continue };
         if reads.result.iops <= 0.0 {
             continue;

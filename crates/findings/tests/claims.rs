@@ -70,6 +70,23 @@ fn uneven_paths_are_found_and_said() {
     assert!(sentences.iter().any(|text| text == wanted), "{sentences:?}");
 }
 
+/// Proves that a claim about an event which came too early in its case to have a level before it says so, in place of "no event was
+/// recorded" and of a sentence in which nothing was measured.
+#[test]
+fn an_event_that_came_too_early_is_said_so() {
+    let mut run = Run::new("flashsystem-840");
+    let series = Series::level(600.0, 1000.0, 0.0, 1e6, 4096.0);
+    let case = run.add("firmware-update", "one", settings(&[("rw", "randread")]), &series);
+    case.moments = vec![synthetic::moment(1.0, "firmware-update")];
+    let result = claim("F7").unwrap().on(&Findings::of(run.observation()));
+    let because = result.because.to_string();
+    assert_eq!(result.verdict, Verdict::NotShown);
+    assert!(
+        because.contains("it came too early in its case") && !because.contains("not measured"),
+        "{because}"
+    );
+}
+
 /// Proves that all 51 claims are there, each with words for its mechanism and tolerance, and that none is shown on an
 /// empty run.
 #[test]

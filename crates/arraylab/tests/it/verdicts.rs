@@ -95,8 +95,9 @@ fn drive_lost(target: &str, event: &str, more: &[&str]) -> (Option<i32>, String,
 #[test]
 fn a_limit_is_not_shown_without_its_event() {
     let lost = "{ at: 20%, action: drive-failure, with: { drive: 0 } }";
-    let (code, printed_text, _) = drive_lost("twin:raid-levels,raid=5,disks=4", lost, &[]);
+    let (code, printed_text, page) = drive_lost("twin:raid-levels,raid=5,disks=4", lost, &[]);
     assert_eq!(code, Some(0), "{printed_text}");
+    assert!(page.contains("Failures: a lost controller, a lost path, a firmware update."), "{page}");
     assert!(printed_text.contains("PASS") && !printed_text.contains("not shown"), "{printed_text}");
 
     let never = "{ when: { written: 1g }, action: drive-failure, with: { drive: 0 } }";
@@ -116,7 +117,12 @@ fn a_limit_is_not_shown_without_its_event() {
         let page: serde_json::Value = serde_json::from_str(&page).unwrap();
         assert_eq!(page["verdict"], "none", "{target} {event} {more:?}");
         let says_why = if why.contains("left out") { "“lost”: " } else { "lack an event of the plan" };
-        assert!(page["sentences"].to_string().contains(says_why), "{says_why}: {}", page["sentences"]);
+        let sentences = page["sentences"].to_string();
+        assert!(sentences.contains(says_why), "{says_why}: {sentences}");
+        assert!(
+            sentences.contains("Failures: a lost drive and its rebuild, a lost controller"),
+            "{sentences}"
+        );
         assert!(!page.to_string().contains("its --stage or --only"), "nothing was chosen");
     }
 }

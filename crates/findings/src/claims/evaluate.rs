@@ -64,7 +64,7 @@ impl Evaluation<'_> {
         Cited::join(self.notes.borrow().iter().cloned(), "; ")
     }
 
-    /// The reason in words: the claim's own, else its values, else what was compared; nothing where no value is known.
+    /// The reason in words: the claim's own, else its values, else what was compared; nothing where most values are not known.
     fn reason(&self) -> Cited {
         let known = |name: &str| {
             let place = self.claim.values.iter().position(|(known, _)| known == name)?;
@@ -77,19 +77,19 @@ impl Evaluation<'_> {
         };
         if let Some(template) = &self.claim.because {
             let mut text = Cited::default();
-            let mut has_value = !template.contains('{');
+            let (mut known, mut missing) = (0, 0);
             for (number, part) in template.split('{').enumerate() {
                 match (number, part.split_once('}')) {
                     (1.., Some((name, rest))) => {
                         let word = word(name);
-                        has_value |= word.is_some();
+                        *if word.is_some() { &mut known } else { &mut missing } += 1;
                         text.push(word.unwrap_or_else(|| "not measured".into()));
                         text.push(of_template(rest));
                     }
                     _ => text.push(of_template(part)),
                 }
             }
-            return if has_value { text } else { Cited::default() };
+            return if known >= missing { text } else { Cited::default() };
         }
         if self.claim.values.is_empty() {
             return self.notes();

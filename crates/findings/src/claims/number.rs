@@ -279,6 +279,10 @@ fn of_findings(
     }
     let stages = Cited::join(selector.stages.iter().map(of_plan), "`, `");
     Err(match kind {
+        "disruption" if view.has_events(&selector.stages) => cited!(
+            "no event of the stage `{}` had a level before it that it could be held against: it came too early in its case",
+            stages
+        ),
         "disruption" => cited!("no event was recorded in the stage `{}`", stages),
         "conformance" => cited!("no limit was set in the stage `{}`", stages),
         _ => cited!("nothing was found of `{}`", of_plan(&selector.text)),

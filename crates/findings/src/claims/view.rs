@@ -88,6 +88,12 @@ impl<'a> View<'a> {
             .collect()
     }
 
+    /// True where an event took place in a case of these stages.
+    pub fn has_events(&self, stages: &[String]) -> bool {
+        let of_stages = |case: &&ObservedCase| stages.contains(&case.stage);
+        self.findings.observation.cases.iter().filter(of_stages).any(|case| !case.moments.is_empty())
+    }
+
     /// The settings of a case; none where the run has no such case.
     pub fn settings_of(&self, stage: &str, case: &str) -> Settings {
         self.case(stage, case).map_or_else(Settings::default, |case| case.settings.clone())

@@ -30,7 +30,7 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
             .any(|(_, result)| result.write.is_some() && result.duration_s >= LONG_WRITE_S),
         writes: source.done().any(|(_, result)| result.write.is_some()),
         mixed: source.done().any(|(_, result)| result.read.is_some() && result.write.is_some()),
-        disturbed: source.run.events()?.iter().any(|event| event.kind == "event" || event.kind == "mark"),
+        untested_failures: untested_failures(source)?,
         verified: source.done().any(|(_, result)| is_verified(result.settings.get("verify"))),
         several_hosts: source.manifest.hosts.len() > 1 || source.is_simulated(),
     };
@@ -41,12 +41,35 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
     })
 }
 
+/// Failures that an array is bought to survive, by the action or the record of a plan's events, and as a reader knows them.
+const FAILURES: [(&str, &str); 4] = [
+    ("drive-failure", "a lost drive and its rebuild"),
+    ("controller-failover", "a lost controller"),
+    (PATH_LOST, "a lost path"),
+    ("firmware-update", "a firmware update"),
+];
+/// Record of a path that was lost, by whatever cause.
+const PATH_LOST: &str = "path-lost";
+
+fn untested_failures(source: &Source<'_>) -> Result<Vec<&'static str>, ReportError> {
+    let events = source.run.events()?;
+    let is_tested = |action: &str| {
+        action == PATH_LOST && events.iter().any(|event| event.kind == PATH_LOST)
+            || findings::took_place(action, &source.cases, &events, source.plan.as_ref())
+    };
+    Ok(FAILURES.iter().filter(|(action, _)| !is_tested(action)).map(|(_, shown)| *shown).collect())
+}
+
+fn list(failures: &[&'static str]) -> Cited {
+    Cited::join(failures.iter().map(|failure| Cited::from(*failure)), ", ")
+}
+
 struct Facts {
     falls: bool,
     long_write: bool,
     writes: bool,
     mixed: bool,
-    disturbed: bool,
+    untested_failures: Vec<&'static str>,
     verified: bool,
     several_hosts: bool,
 }
@@ -142,8 +165,8 @@ fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Ve
     if source.is_simulated() {
         missing.push("The array itself.".into());
     }
-    if !facts.disturbed {
-        missing.push("Failures: a lost drive, path or controller, rebuild, firmware update.".into());
+    if !facts.untested_failures.is_empty() {
+        missing.push(cited!("Failures: {}.", list(&facts.untested_failures)));
     }
     if !facts.long_write {
         missing.push("Writes for ten minutes or more.".into());
@@ -174,10 +197,8 @@ fn ask(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited
     } else if facts.writes {
         questions.push("Which rate of random writes lasts for hours, and at which fill?".into());
     }
-    if !facts.disturbed {
-        questions.push(
-            "What are rate and latency while a drive is rebuilt, after a controller has failed, during an update?".into(),
-        );
+    if !facts.untested_failures.is_empty() {
+        questions.push(cited!("What do rate and latency become with {}?", list(&facts.untested_failures)));
     }
     if source.is_simulated() {
         questions.push("When can the same plan be run on the array?".into());
