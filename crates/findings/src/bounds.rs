@@ -101,7 +101,7 @@ type RateOf = fn(&ObservedCase) -> f64;
 
 fn extremes(group: &Group<'_>) -> Vec<Finding> {
     let cases: Vec<&ObservedCase> =
-        group.cases.iter().copied().filter(|case| case.result.iops > 0.0).collect();
+        group.cases.iter().copied().filter(|case| case.result.iops > 0.0 && !case.reads_nothing()).collect();
     let among = cases.len();
     let mut found = Vec::new();
     let quantities: [(&str, RateOf); 2] =

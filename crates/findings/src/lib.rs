@@ -39,6 +39,7 @@ mod sustained;
 mod text;
 mod too_short;
 mod trend;
+mod unwritten_reads;
 mod validation;
 mod words;
 mod write_cliff;
@@ -73,5 +74,6 @@ pub use sustained::add_sustained;
 pub use trend::{
     BAND_CONFIDENCE, InventoryChange, Trend, TrendChange, TrendValue, inventory_changes, trends,
 };
+pub use unwritten_reads::UNWRITTEN_READS_EVENT;
 pub use validation::{VALIDATION, ValidationRow, validation_rows};
 pub use words::case as case_words;

@@ -13,6 +13,7 @@ pub(crate) use limits::{of_case as limits_of_case, visit_cases_of};
 pub(crate) use read::{needs_counters, rounds};
 
 use crate::FoundLoad;
+use crate::unwritten_reads::UNWRITTEN_MOST;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub struct ObservedCase {
     pub busy: Vec<Busy>,
     /// Bytes that paths transferred in the counted time.
     pub carried: Vec<PathTraffic>,
+    /// Share of its reads that were of unwritten addresses and read nothing.
+    pub unwritten_share: f64,
     /// Events while it ran, in order of time.
     pub moments: Vec<Moment>,
     /// Limits that were set for it or while it ran, in order of time.
@@ -173,6 +176,11 @@ impl ObservedCase {
     /// Returns true if it was simulated, not measured on a device.
     pub(crate) fn is_simulated(&self) -> bool {
         self.result.engine == SIMULATED
+    }
+
+    /// Returns true if so many reads were of unwritten addresses that its rate and latency say nothing of the target.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        self.unwritten_share > UNWRITTEN_MOST
     }
 }
 

@@ -1,7 +1,8 @@
 //! Requirements against measurements: PASS, FAIL, or not shown.
 
 use crate::missed_event::MissedEvents;
-use crate::{add_sustained, find, too_short};
+use crate::unwritten_reads::UNWRITTEN_MOST;
+use crate::{add_sustained, find, too_short, unwritten_reads};
 use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, LeftOutCase, RunReader, StoreError};
@@ -101,7 +102,9 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
         add_sustained(&mut results, &find(run, plan)?);
     }
     let records = run.cases()?;
-    let missed = MissedEvents::of(&run.events()?);
+    let events = run.events()?;
+    let missed = MissedEvents::of(&events);
+    let unwritten = unwritten_reads::shares(events.iter());
     let mut rows = Vec::new();
     for requirement in &plan.requirements {
         let cases = cases_of(requirement, plan, &records);
@@ -117,9 +120,12 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
             let is_kept = measured.map(|measured| requirement.is_kept_by(measured));
             let because = match is_kept {
                 None => Some(why_not_shown(requirement, case, result)),
-                Some(true) => missed.why(case.index).or_else(|| {
-                    result.and_then(|result| too_short::why(requirement, result)).map(str::to_owned)
-                }),
+                Some(true) => missed
+                    .why(case.index)
+                    .or_else(|| reads_nothing(requirement, unwritten.get(&case.index).copied()))
+                    .or_else(|| {
+                        result.and_then(|result| too_short::why(requirement, result)).map(str::to_owned)
+                    }),
                 Some(false) => None,
             };
             let verdict = match is_kept {
@@ -141,6 +147,14 @@ fn cases_of<'a>(requirement: &Requirement, plan: &Plan, records: &'a [CaseRecord
         |case: &&CaseRecord| plan.has_direction(&case.stage, &case.settings, requirement.quantity);
     let with_direction: Vec<&CaseRecord> = about().filter(has_direction).collect();
     if with_direction.is_empty() { about().collect() } else { with_direction }
+}
+
+/// Reason why reads of unwritten addresses do not show a limit that they keep; limits on writes and on errors are no matter of them.
+fn reads_nothing(requirement: &Requirement, unwritten_share: Option<f64>) -> Option<String> {
+    let name = requirement.quantity.name();
+    let is_of_reads = !name.starts_with("write.") && !name.ends_with("errors");
+    let is_most = unwritten_share.is_some_and(|share| share > UNWRITTEN_MOST);
+    (is_of_reads && is_most).then(|| "reads of the case were of unwritten units and read nothing".to_owned())
 }
 
 /// A limit none of whose cases is in the run, because all were left out: it is not passed over.

@@ -90,9 +90,14 @@ impl Findings {
         })
     }
 
+    /// Levels of cases that read what was written: reads of nothing are fast, and say nothing of the target.
     pub(crate) fn levels(&self) -> impl Iterator<Item = (&Finding, &Level)> {
-        self.of_kind(Kind::Level).filter_map(|finding| match &finding.fact {
-            Fact::Level(level) if level.iops > 0.0 => Some((finding, &**level)),
+        let reads_nothing = |finding: &Finding| {
+            let case = finding.case.as_deref().and_then(|case| self.case(&finding.stage, case));
+            case.is_some_and(ObservedCase::reads_nothing)
+        };
+        self.of_kind(Kind::Level).filter_map(move |finding| match &finding.fact {
+            Fact::Level(level) if level.iops > 0.0 && !reads_nothing(finding) => Some((finding, &**level)),
             _ => None,
         })
     }

@@ -181,6 +181,12 @@ impl Case {
         self.totals.iter().map(|one| one.latency.mean_ns() * one.ios as f64).sum::<f64>() / ios as f64
     }
 
+    /// Returns true if more than 1 % of its reads were of unwritten addresses: what it shows is of a map, not of an array.
+    pub fn reads_nothing(&self) -> bool {
+        let records = self.moments.iter().filter(|moment| moment.kind == "unwritten-reads");
+        records.filter_map(|moment| moment.data["share"].as_f64()).any(|share| share > 0.01)
+    }
+
     /// A number among its settings.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.settings.get(name).and_then(Value::as_f64)

@@ -636,7 +636,7 @@ fn best(
     let Some(case) = path.split_once('/').and_then(|(stage, name)| run.case(stage, name)) else {
         return found.add(part, format!("a superlative of no case: “{text}”"));
     };
-    let moving = || run.done().filter(|case| case.iops() > 0.0);
+    let moving = || run.done().filter(|case| case.iops() > 0.0 && !case.reads_nothing());
     let extreme = |value: &dyn Fn(&Case) -> Option<f64>| moving().filter_map(value).reduce(f64::max);
     let (own, most) = match superlative {
         HighestIops => (case.iops(), extreme(&|case| Some(case.iops()))),

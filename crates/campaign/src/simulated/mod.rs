@@ -7,6 +7,7 @@ mod unwritten;
 
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
+use crate::missed_event::MissedEvent;
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use diagnostic::{Problem, full_text};
 use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, Sample, WallClock};
@@ -340,13 +341,12 @@ impl Simulator {
                     outcome.warnings.push(in_words(&ran.extrapolation));
                     outcome.extrapolation = Some(ran.extrapolation);
                 }
-                for event in ran.missed {
-                    let record = event.record();
+                let missed = ran.missed.iter().map(MissedEvent::record);
+                for event in missed.chain(unwritten.record(&outcome.loads)) {
+                    outcome.warnings.push(event.text.clone());
                     // The coordinator receives until every worker has hung up.
-                    let _ = tx.send(Message::Happened { case_index: job.case_index, event: record });
-                    outcome.warnings.push(event.why);
+                    let _ = tx.send(Message::Happened { case_index: job.case_index, event });
                 }
-                outcome.warnings.extend(unwritten.in_words(&outcome.loads));
             }
             Err(error) => {
                 outcome.status = CaseStatus::Failed;

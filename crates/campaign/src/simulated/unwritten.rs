@@ -1,5 +1,8 @@
 //! Share of a case's reads that met nothing but unallocated units of thin volumes and asked no drive.
 
+use crate::message::CaseEvent;
+use findings::UNWRITTEN_READS_EVENT;
+use serde_json::json;
 use store::LoadOutcome;
 use twin::Twin;
 
@@ -31,18 +34,24 @@ impl UnwrittenReads {
         }
     }
 
-    /// Returns a remark on reads of unwritten addresses; `None` where there were none.
-    pub fn in_words(self, loads: &[LoadOutcome]) -> Option<String> {
+    /// Record of reads of unwritten addresses, with a remark as its text; `None` where there were none.
+    pub fn record(self, loads: &[LoadOutcome]) -> Option<CaseEvent> {
         let reads: u64 = loads.iter().filter_map(|load| load.read.as_ref()).map(|read| read.ios).sum();
         let unwritten = (self.now - self.before).min(reads);
         (unwritten > 0).then(|| {
-            let percent = match unwritten as f64 / reads as f64 * 100.0 {
-                share if share < 0.1 => "less than 0.1 %".to_owned(),
-                share => format!("{share:.1} %"),
+            let share = unwritten as f64 / reads as f64;
+            let percent = match share * 100.0 {
+                percent if percent < 0.1 => "less than 0.1 %".to_owned(),
+                percent => format!("{percent:.1} %"),
             };
-            format!(
-                "{percent} of reads were of unwritten units and read nothing: fill the volume first (`precondition`)"
-            )
+            CaseEvent {
+                case_at_ns: 0,
+                kind: UNWRITTEN_READS_EVENT.to_owned(),
+                text: format!(
+                    "{percent} of reads were of unwritten units and read nothing: fill the volume first (`precondition`)"
+                ),
+                data: Some(json!({ "share": share })),
+            }
         })
     }
 }

@@ -4,7 +4,8 @@ use super::counters::Counted;
 use super::{
     Flow, Interval, LimitChange, Missing, Moment, Names, Observation, ObservedCase, counters, limits,
 };
-use crate::{FOUND_LOAD_EVENT, MISSED_EVENT};
+use crate::unwritten_reads;
+use crate::{FOUND_LOAD_EVENT, MISSED_EVENT, UNWRITTEN_READS_EVENT};
 use plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,8 +17,16 @@ use store::{
 
 const NS: f64 = 1e9;
 /// Events that record what came of a case, or what an array was set to before it, and did nothing to its load.
-const RECORDS: [&str; 7] =
-    [FOUND_LOAD_EVENT, MISSED_EVENT, "content", "verified", "handover", "rate", "array"];
+const RECORDS: [&str; 8] = [
+    FOUND_LOAD_EVENT,
+    MISSED_EVENT,
+    UNWRITTEN_READS_EVENT,
+    "content",
+    "verified",
+    "handover",
+    "rate",
+    "array",
+];
 
 impl Observation {
     /// Reads everything that findings need of a run; also of one that is still under way.
@@ -110,7 +119,9 @@ impl ObservedCase {
         // Kept for as long as the findings: without room for more.
         busy.shrink_to_fit();
         carried.shrink_to_fit();
+        let unwritten = unwritten_reads::shares(events.iter().copied()).into_values().next_back();
         Ok(ObservedCase {
+            unwritten_share: unwritten.unwrap_or(0.0),
             found_load,
             stage: result.stage.clone(),
             name: result.case.clone(),

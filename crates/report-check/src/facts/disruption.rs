@@ -103,7 +103,14 @@ fn one_event(
 fn is_record(kind: &str) -> bool {
     matches!(
         kind,
-        "max-under-latency" | "missed-event" | "content" | "verified" | "handover" | "rate" | "array"
+        "max-under-latency"
+            | "missed-event"
+            | "unwritten-reads"
+            | "content"
+            | "verified"
+            | "handover"
+            | "rate"
+            | "array"
     )
 }
 

@@ -11,7 +11,7 @@ impl Facts<'_> {
         differences
             .require(group.iter().any(|one| one.name == case.name), "its case is not one of its group");
         differences.expect("mean_latency_ns", Some(case.mean_latency_ns()), EXACT);
-        let moving = || group.iter().filter(|one| one.iops() > 0.0);
+        let moving = || group.iter().filter(|one| one.iops() > 0.0 && !one.reads_nothing());
         match kind {
             "maximum" => {
                 let by = |one: &Case| {
