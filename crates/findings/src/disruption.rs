@@ -19,6 +19,11 @@ const BEFORE_LEAST: usize = 4;
 const CHANGE_LEAST: usize = 4;
 /// …where no more than this share of them came back to it.
 const BACK_MOST: f64 = 0.10;
+/// The median of so many values scatters by this factor over the square root of their number, in standard deviations of one (asymptotic
+/// efficiency of the median of normal values, √(π/2)).
+const MEDIAN_SPREAD: f64 = 1.253_314_137_315_500_3;
+/// The most intervals that stand together for a level: a minute at one a second.
+const WINDOW_MOST: usize = 60;
 
 pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let counted = case.counted();
@@ -117,17 +122,44 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
 struct Level {
     middle: f64,
     tolerance: f64,
+    /// Intervals whose median shows a change of level: one where they hardly scatter. A change that is smaller than the scatter of
+    /// single intervals would else be many dips, or begin wherever the last few of them happen to lie together.
+    window: usize,
+    /// How far that median may be from it.
+    window_tolerance: f64,
 }
 
 impl Level {
     fn of(values: &[f64], least: f64) -> Level {
         let middle = median(values.iter().copied());
-        Level { middle, tolerance: (SIGMAS * robust_sigma(values)).max(least * middle) }
+        let (scatter, least) = (SIGMAS * robust_sigma(values), least * middle);
+        let wanted = if least > 0.0 { (MEDIAN_SPREAD * scatter / least).powi(2).ceil() } else { 1.0 };
+        // No more than there are before the event, or its own level would be known worse than that after it.
+        let most = values.len().clamp(1, WINDOW_MOST);
+        let window = if scatter <= least { 1 } else { (wanted as usize).clamp(1, most) };
+        let spread = if window > 1 { MEDIAN_SPREAD * scatter / (window as f64).sqrt() } else { scatter };
+        Level { middle, tolerance: scatter.max(least), window, window_tolerance: spread.max(least) }
     }
 
-    /// On which side of the level a value is: 0 where it is at it.
+    /// On which side of the level the median of a window is: 0 where it is at it.
     fn side(&self, value: f64) -> i8 {
-        if value < self.middle - self.tolerance { -1 } else { i8::from(value > self.middle + self.tolerance) }
+        let off = value - self.middle;
+        if off < -self.window_tolerance { -1 } else { i8::from(off > self.window_tolerance) }
+    }
+
+    /// The values of the windows that begin with each interval; those at the end have the last whole window's.
+    fn windows(&self, intervals: &[&Interval], value: impl Fn(&Interval) -> Option<f64>) -> Vec<Option<f64>> {
+        let values: Vec<Option<f64>> = intervals.iter().map(|one| value(one)).collect();
+        if self.window == 1 {
+            return values;
+        }
+        let last = values.len().saturating_sub(self.window);
+        let of = |from: usize| {
+            let known: Vec<f64> =
+                values[from.min(last)..].iter().take(self.window).flatten().copied().collect();
+            (!known.is_empty()).then(|| median(known.into_iter()))
+        };
+        (0..values.len()).map(of).collect()
     }
 }
 
@@ -145,8 +177,8 @@ fn change(
     level: &Level,
     value: impl Fn(&Interval) -> Option<f64>,
 ) -> Option<Change> {
-    let sides: Vec<i8> =
-        intervals.iter().map(|one| value(one).map_or(0, |value| level.side(value))).collect();
+    let windows = level.windows(intervals, &value);
+    let sides: Vec<i8> = windows.iter().map(|one| one.map_or(0, |value| level.side(value))).collect();
     let side = *sides.last()?;
     if side == 0 {
         return None;
@@ -165,7 +197,16 @@ fn change(
     if from >= here || sides.len() - from < CHANGE_LEAST {
         return None;
     }
-    let after = median(intervals[from..here].iter().filter_map(|one| value(one)));
+    let median_from = |from: usize| median(intervals[from..here].iter().filter_map(|one| value(one)));
+    // A window shows a change before its middle does: it begins with the first interval that is nearer to the level after it.
+    let half_way = f64::midpoint(level.middle, median_from(from));
+    let is_past =
+        |one: &&Interval| value(one).is_some_and(|value| (value - half_way) * f64::from(side) > 0.0);
+    let from = match level.window {
+        1 => from,
+        _ => from + intervals[from..here].iter().position(is_past)?,
+    };
+    let after = median_from(from);
     (level.side(after) == side).then_some(Change { from, after })
 }
 
@@ -217,11 +258,35 @@ mod tests {
         intervals.collect()
     }
 
+    /// Proves that a fall of a quarter in intervals that scatter by 7 % of their level is a change that begins with the event, and
+    /// that the scatter alone is none.
+    #[test]
+    fn a_change_below_the_scatter_of_intervals() {
+        let mut random = load::Random::from_seed(5);
+        let mut noisy = |level: f64| {
+            // The sum of twelve uniform numbers has a standard deviation of one.
+            let normal = (0..12).map(|_| random.unit_open()).sum::<f64>() - 6.0;
+            level * (1.0 + 0.07 * normal)
+        };
+        let before: Vec<f64> = (0..60).map(|_| noisy(300.0)).collect();
+        let level = Level::of(&before, DIP_LEAST);
+        assert!(level.window > 20 && level.tolerance > 60.0, "{} {}", level.window, level.tolerance);
+        let mut change_to = |after: f64| {
+            let rates: Vec<f64> = (0..400).map(|_| noisy(after)).collect();
+            let intervals = of_rates(&rates);
+            let all: Vec<&Interval> = intervals.iter().collect();
+            change(&all, all.len(), &level, |one| Some(one.iops()))
+        };
+        let change = change_to(225.0).expect("a change");
+        assert!(change.from <= 2 && (change.after - 225.0).abs() < 5.0, "{change:?}");
+        assert!(change_to(300.0).is_none());
+    }
+
     /// Proves that a level that is left to the end has changed from the first interval of it, that one to which the rate comes
     /// back has not, and that too short an end is no change.
     #[test]
     fn changes_of_level() {
-        let level = Level { middle: 100.0, tolerance: 5.0 };
+        let level = Level { middle: 100.0, tolerance: 5.0, window: 1, window_tolerance: 5.0 };
         let of = |rates: &[f64], here: usize| {
             let intervals = of_rates(rates);
             let all: Vec<&Interval> = intervals.iter().collect();

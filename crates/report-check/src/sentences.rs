@@ -52,6 +52,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
          [quartile3(onset_s)].",
         None,
     ),
+    ("In [count(write-cliff)] writes fall, after [min(onset_s)] to [max(onset_s)].", None),
     (
         "No write cliff was found in [count(no-write-cliff)] with writes, the longest of [length_s]: *. Whether longer load \
          would bring one is not proven.",

@@ -254,9 +254,15 @@ fn published(found: &mut Findings, place: &str, cells: &[Value]) {
 
 /// A limit, what was measured, and the verdict that follows from both.
 fn required(found: &mut Findings, place: &str, cells: &[Value]) {
-    let [verdict, _, stage, case, quantity, limit, measured] = cells else { return };
     let wrong = |what: &str| format!("{what} in “{}”", texts(cells));
     let text = |cell: &Value| cell["text"].as_str().unwrap_or_default().to_owned();
+    // A last column says why limits are not shown, where some are not.
+    let [verdict, _, stage, case, quantity, limit, measured, why @ ..] = cells else {
+        return found.add(place, wrong("a row of limits has other cells"));
+    };
+    if why.iter().any(|why| !text(why).is_empty()) && !text(verdict).contains("not shown") {
+        found.add(place, wrong("a limit that is shown says why it is not"));
+    }
     let value = |cell: &Value| cell["numbers"][0]["value"].as_f64();
     let expected = match (value(measured), value(limit)) {
         (None, _) => "not shown",

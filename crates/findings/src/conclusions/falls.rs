@@ -218,15 +218,20 @@ fn several(found: &[(&Finding, &WriteCliff)], weight: u32) -> Option<Conclusion>
     let cases: Vec<Source> =
         found.iter().map(|(finding, _)| Source::finding(&finding.id, "onset_s")).collect();
     let [half_from, half_to] = Quantity::middle_half(&onsets())?;
+    let (from, to) = (half_from.duration(), half_to.duration());
+    let half = match from.text() == to.text() {
+        // Most fall at about one moment: a range from it to itself would say nothing.
+        true => Cited::default(),
+        false => cited!("; half of them after {} to {}", from, to),
+    };
     Some(Conclusion {
         weight,
         text: cited!(
-            "In {} writes fall, after {} to {}; half of them after {} to {}.",
+            "In {} writes fall, after {} to {}{}.",
             Quantity::count_of(&cases).count("case"),
             Quantity::smallest(&onsets())?.duration(),
             Quantity::largest(&onsets())?.duration(),
-            half_from.duration(),
-            half_to.duration()
+            half
         ),
         findings: found.iter().map(|(finding, _)| finding.id.clone()).collect(),
     })

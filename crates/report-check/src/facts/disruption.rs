@@ -8,6 +8,9 @@ use serde_json::Value;
 /// A median absolute deviation as a standard deviation of normal noise.
 const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
 
+/// The factor by which a median of normal values scatters more than their mean, √(π/2).
+const MEDIAN_SPREAD: f64 = 1.253_314_137_315_500_3;
+
 /// Checks the effect of an event against the level before it: that before the first event, or that to which an earlier one
 /// changed.
 pub(super) fn disruption(differences: &mut Differences<'_>, case: &Case) {
@@ -152,8 +155,21 @@ fn excursions(
 /// The place from which on a quantity stays on another side of its level to the end of the case, with the median from there to the
 /// next event.
 fn changed(intervals: &[&Interval], here: usize, level: Level, value: ValueOf) -> Option<(usize, f64)> {
+    let middle_of = |part: &[&Interval]| {
+        let mut values: Vec<f64> = part.iter().filter_map(|one| value(one)).collect();
+        values.sort_by(f64::total_cmp);
+        (!values.is_empty()).then(|| median(&values))
+    };
+    let last = intervals.len().saturating_sub(level.window);
+    let of_window = |from: usize| match level.window {
+        1 => value(intervals[from]),
+        window => {
+            let from = from.min(last);
+            middle_of(&intervals[from..intervals.len().min(from + window)])
+        }
+    };
     let sides: Vec<i8> =
-        intervals.iter().map(|one| value(one).map_or(0, |value| level.side(value))).collect();
+        (0..intervals.len()).map(|from| of_window(from).map_or(0, |value| level.side(value))).collect();
     let side = sides.last().copied().filter(|side| *side != 0)?;
     let from = (0..sides.len()).find(|from| {
         let rest = &sides[*from..];
@@ -163,39 +179,61 @@ fn changed(intervals: &[&Interval], here: usize, level: Level, value: ValueOf) -
     if from >= here || sides.len() - from < 4 {
         return None;
     }
-    let mut after: Vec<f64> = intervals[from..here].iter().filter_map(|one| value(one)).collect();
-    after.sort_by(f64::total_cmp);
-    let after = median(&after);
+    let mut from = from;
+    if level.window > 1 {
+        // The first interval that is nearer to the level after the change than to that before it.
+        let half_way = (level.middle + middle_of(&intervals[from..here])?) / 2.0;
+        let is_past =
+            |one: &&Interval| value(one).is_some_and(|value| (value - half_way) * f64::from(side) > 0.0);
+        from += intervals[from..here].iter().position(is_past)?;
+    }
+    let after = middle_of(&intervals[from..here])?;
     (level.side(after) == side).then_some((from, after))
 }
 
 /// The level of an interval's rate or latency.
 type ValueOf = fn(&Interval) -> Option<f64>;
 
-/// A level before an event: its middle, and how far a value may be from it.
+/// A level before an event: its middle, how far a value may be from it, and how far the median of how many values.
 #[derive(Clone, Copy)]
 struct Level {
     middle: f64,
     tolerance: f64,
+    window: usize,
+    window_tolerance: f64,
 }
 
 impl Level {
     fn of(values: &[f64], least: f64) -> Level {
-        let (middle, tolerance) = middle(values, least);
-        Level { middle, tolerance }
+        let (middle, scatter) = middle(values);
+        let least = least * middle;
+        let (window, spread) = if scatter <= least || least <= 0.0 {
+            (1, scatter)
+        } else {
+            // So many that their median is known to what counts as a change; at most a minute of seconds, or what is before.
+            let wanted = (MEDIAN_SPREAD * scatter / least).powi(2).ceil() as usize;
+            let window = wanted.min(60).min(values.len()).max(1);
+            let spread = if window > 1 { MEDIAN_SPREAD * scatter / (window as f64).sqrt() } else { scatter };
+            (window, spread)
+        };
+        Level { middle, tolerance: scatter.max(least), window, window_tolerance: spread.max(least) }
     }
 
     fn side(&self, value: f64) -> i8 {
-        if value < self.middle - self.tolerance { -1 } else { i8::from(value > self.middle + self.tolerance) }
+        if value < self.middle - self.window_tolerance {
+            -1
+        } else {
+            i8::from(value > self.middle + self.window_tolerance)
+        }
     }
 }
 
-/// The median, and how far a value may be from it without being an excursion.
-fn middle(values: &[f64], least: f64) -> (f64, f64) {
+/// The median, and four standard deviations of a value about it.
+fn middle(values: &[f64]) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = median(&sorted);
     let mut away: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     away.sort_by(f64::total_cmp);
-    (middle, (4.0 * MAD_TO_SIGMA * median(&away)).max(least * middle))
+    (middle, 4.0 * MAD_TO_SIGMA * median(&away))
 }

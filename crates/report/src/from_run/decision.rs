@@ -192,7 +192,7 @@ fn ask(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Vec<Cited
         .collect();
     if facts.falls {
         questions.push(
-            "Which rate of random writes is guaranteed once the flash in reserve is used up, and at which fill?".into(),
+            "Which rate of random writes is guaranteed once caches and reserves are used up, and at which fill?".into(),
         );
     } else if facts.writes {
         questions.push("Which rate of random writes lasts for hours, and at which fill?".into());

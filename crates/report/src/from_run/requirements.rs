@@ -24,6 +24,7 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
         RequirementVerdict::NotShown => 1,
         RequirementVerdict::Pass => 2,
     });
+    let says_why = rows.iter().any(|row| row.because.is_some());
     Ok((!rows.is_empty()).then(|| Table {
         id: "required".into(),
         caption,
@@ -35,12 +36,15 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
             Column::words("Quantity"),
             Column::numbers("Limit"),
             Column::numbers("Measured"),
-        ],
-        rows: rows.iter().map(|row| cells(plan, row)).collect(),
+        ]
+        .into_iter()
+        .chain(says_why.then(|| Column::words("Not shown because")))
+        .collect(),
+        rows: rows.iter().map(|row| cells(plan, row, says_why)).collect(),
     }))
 }
 
-fn cells(plan: &plan::Plan, row: &RequirementRow) -> Vec<Cited> {
+fn cells(plan: &plan::Plan, row: &RequirementRow, says_why: bool) -> Vec<Cited> {
     let kind = Kind::of(row.quantity);
     let is_its = |requirement: &plan::Requirement| {
         requirement.says == row.says
@@ -67,16 +71,18 @@ fn cells(plan: &plan::Plan, row: &RequirementRow) -> Vec<Cited> {
         let from = findings::Source::result(&row.stage, &row.case, row.quantity);
         kind.print(Quantity::new(measured, kind.base(), from))
     });
-    vec![
+    let why = says_why.then(|| {
+        let why = row.because.as_deref().unwrap_or_default();
+        Cited::quote(why, findings::Source::quote("requirement"))
+    });
+    let cells = [
         verdict.into(),
         Cited::quote(&row.says, findings::Source::quote("plan")),
         stage_name(&row.stage),
         case_name(&row.stage, &row.case),
         percentile_words(&quantity::words(row.quantity)),
         limit,
-        measured.unwrap_or_else(|| {
-            let why = row.because.as_deref().unwrap_or_default();
-            Cited::quote(why, findings::Source::quote("requirement"))
-        }),
-    ]
+        measured.unwrap_or_default(),
+    ];
+    cells.into_iter().chain(why).collect()
 }
