@@ -157,7 +157,7 @@ impl Level {
         let of = |from: usize| {
             let known: Vec<f64> =
                 values[from.min(last)..].iter().take(self.window).flatten().copied().collect();
-            (!known.is_empty()).then(|| median(known.into_iter()))
+            (!known.is_empty()).then(|| median(known))
         };
         (0..values.len()).map(of).collect()
     }

@@ -4,7 +4,7 @@ use crate::errors::{REFUSED, raise_plain, raise_text, refused, refused_plain};
 use crate::runs::Run;
 use diagnostic::Problem;
 use pyo3::prelude::*;
-use report::{Axis, Chart, Point, Report, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use report::{Axis, Chart, Point, Ranges, Report, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 
 /// One series: its label, and its points.
 type Points = (String, Vec<(f64, Option<f64>)>);
@@ -37,6 +37,7 @@ pub fn chart_svg(
         series: series.collect(),
         marks: Vec::new(),
         levels: Vec::new(),
+        ranges: Ranges::default(),
     };
     Ok(report::standalone_svg(&chart))
 }

@@ -39,6 +39,34 @@ pub struct Chart {
     pub marks: Vec<Mark>,
     /// Reference values of y.
     pub levels: Vec<Level>,
+    /// Meaning of the points' ranges, as a column of the chart's table has it.
+    pub ranges: Ranges,
+}
+
+/// Meaning of the ranges of a chart's points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ranges {
+    /// The smallest and the largest of the values that a point stands for.
+    #[default]
+    Extremes,
+    /// Its 5th and 95th percentile.
+    Percentiles,
+    /// What its value may be, with 95 % confidence.
+    Confidence,
+    /// Where values lie that differ by noise alone.
+    Noise,
+}
+
+impl Ranges {
+    /// The words for it.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Ranges::Extremes => "smallest to largest",
+            Ranges::Percentiles => "p5 to p95",
+            Ranges::Confidence => "95 % range",
+            Ranges::Noise => "range of noise",
+        }
+    }
 }
 
 /// Points that belong together.

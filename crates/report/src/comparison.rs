@@ -1,6 +1,6 @@
 //! Report of a comparison: two to eight runs side by side, differences beyond noise marked, trends, and what changed between.
 
-use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Mark, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use crate::from_run::quantity::Kind;
 use crate::model::{
     Column, Conclusion, Decision, Evidence, Headline, Origin, Report, Section, Table, Verdict,
@@ -425,6 +425,7 @@ fn trend_chart(trend: &Trend, place: usize) -> Chart {
         ],
         marks: marks.collect(),
         levels: Vec::new(),
+        ranges: Ranges::Noise,
     }
 }
 
@@ -652,6 +653,7 @@ fn change_charts(compared: &Compared<'_>, stage: &str, rows: &[Row<'_>]) -> Vec<
                 series: lines.to_vec(),
                 marks: Vec::new(),
                 levels: vec![crate::chart::Level { y: 0.0, label: String::new() }],
+                ranges: Ranges::Confidence,
             });
         }
     }

@@ -23,7 +23,7 @@ mod table;
 mod topology;
 mod validation;
 
-pub use chart::{Axis, Chart, Level, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+pub use chart::{Axis, Chart, Level, Mark, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use comparison::{Compared, ComparedRun, RUNS_LIMIT, comparison};
 pub use from_run::{ReportError, from_run};
 pub use heat_map::HeatMap;

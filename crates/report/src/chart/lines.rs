@@ -351,6 +351,7 @@ mod tests {
                 series: Vec::new(),
                 marks: at.iter().map(mark).collect(),
                 levels: Vec::new(),
+        ranges: crate::chart::Ranges::Extremes,
             };
             let x = Fitted::new(&chart.x, [0.0, 600.0].into_iter(), 8);
             let y = Fitted::new(&chart.y, [0.0, 1.0].into_iter(), 7);

@@ -30,7 +30,7 @@ pub fn of(chart: &Chart) -> Table {
         columns.push(Column::numbers(format!("{name}{unit}")));
         let has_range = series.points.iter().any(|point| point.range.is_some());
         if has_range {
-            columns.push(Column::numbers(format!("{name}, smallest to largest{unit}")));
+            columns.push(Column::numbers(format!("{name}, {}{unit}", chart.ranges.words())));
         }
         let mut points = series.points.iter().peekable();
         for (row, x) in rows.iter_mut().zip(&xs) {
@@ -65,9 +65,10 @@ pub fn of(chart: &Chart) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use crate::chart::{Axis, Chart, Point, Role, Scale, Series, TickFormat};
+    use crate::chart::{Axis, Chart, Point, Ranges, Role, Scale, Series, TickFormat};
 
-    /// Proves that series with different points share rows, and that gaps are empty cells, not zeros.
+    /// Proves that series with different points share rows, that gaps are empty cells, not zeros, and that the column of ranges says
+    /// what they are.
     #[test]
     fn gaps_are_empty_cells() {
         let axis = |label: &str, format| Axis {
@@ -82,7 +83,7 @@ mod tests {
             role,
             points: points.iter().map(|(x, y)| Point::new(*x, *y)).collect(),
         };
-        let chart = Chart {
+        let mut chart = Chart {
             id: "c".into(),
             title: "t".into(),
             caption: String::new(),
@@ -94,10 +95,24 @@ mod tests {
             ],
             marks: vec![],
             levels: vec![],
+            ranges: Ranges::Extremes,
         };
         let table = chart.data_table();
         let titles: Vec<&str> = table.columns.iter().map(|column| column.title.text()).collect();
         assert_eq!(titles, ["bs", "reads", "reads, published"]);
         assert_eq!(table.rows, [vec!["4k", "10", ""], vec!["8k", "", "7"], vec!["16k", "2,500", ""]]);
+
+        chart.series.truncate(1);
+        chart.series[0].points[0].range = Some((8.0, 12.0));
+        for (ranges, column) in [
+            (Ranges::Extremes, "reads, smallest to largest"),
+            (Ranges::Percentiles, "reads, p5 to p95"),
+            (Ranges::Confidence, "reads, 95 % range"),
+        ] {
+            chart.ranges = ranges;
+            let table = chart.data_table();
+            assert_eq!(table.columns[2].title.text(), column);
+            assert_eq!(table.rows[0][2], "8 to 12");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::quantity::{self, Kind};
 use super::{Source, axes};
-use crate::chart::{Chart, Level, Point, Role, SERIES_LIMIT, Series};
+use crate::chart::{Chart, Level, Point, Ranges, Role, SERIES_LIMIT, Series};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use store::CaseResult;
@@ -214,6 +214,7 @@ fn chart(
         series,
         marks: Vec::new(),
         levels,
+        ranges: Ranges::Extremes,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Charts of what happens within single cases: utilisation of parts, latency percentiles and latency heat maps over time.
 
 use super::{ReportError, Source, section_id};
-use crate::chart::{Axis, Chart, Level, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Level, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use crate::heat_map::HeatMap;
 use findings::{BusiestSpan, Fact, Findings, Kind, LatencyOverTime, PartUtilisation};
 use std::collections::BTreeSet;
@@ -131,6 +131,7 @@ fn use_chart(stage: &str, number: usize, subject: &str, parts: &[PartUtilisation
         series,
         marks: Vec::new(),
         levels: vec![Level { y: 90.0, label: "from here a part limits".into() }],
+        ranges: Ranges::Extremes,
     })
 }
 
@@ -194,5 +195,6 @@ fn percentile_chart(stage: &str, number: usize, subject: &str, latencies: &Laten
         series: vec![line(0, "median", 1, Some((0, 2))), line(1, "p99", 3, None), line(2, "p99.9", 4, None)],
         marks: Vec::new(),
         levels: Vec::new(),
+        ranges: Ranges::Percentiles,
     }
 }

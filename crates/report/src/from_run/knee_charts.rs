@@ -1,7 +1,7 @@
 //! Curves of mean latency against I/Os a second as load grows, each with its knee.
 
 use super::{Source, axes, section_id};
-use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Mark, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use findings::{Fact, Finding, Findings, Kind, Level, Saturation};
 
 /// Settings that say how much load there is; of a stage that varies several, the first has the curves.
@@ -106,5 +106,6 @@ fn chart(stage: &str, number: usize, setting: &str, curves: &[Curve<'_>], panels
         series,
         marks: marks.collect(),
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     }
 }

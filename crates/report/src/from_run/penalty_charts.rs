@@ -1,7 +1,7 @@
 //! Writes ÷ reads of RAID sets by the size of the operation.
 
 use super::{axes, section_id};
-use crate::chart::{Axis, Chart, Point, Role, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Point, Ranges, Role, Scale, Series, TickFormat};
 use findings::{Fact, Findings, Kind, WritePenalty};
 use serde_json::Value;
 
@@ -94,5 +94,6 @@ fn chart(all: &[&WritePenalty], sizes: &[Value], cache: Option<&Value>, id: &str
         series,
         marks: Vec::new(),
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     })
 }

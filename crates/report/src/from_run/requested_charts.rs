@@ -4,7 +4,7 @@
 use super::quantity::{self, Kind};
 use super::time_charts::{self, Direction, Line, Shown};
 use super::{ReportError, Source, axes, requested_tables, section_id};
-use crate::chart::{Axis, Chart, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use findings::Findings;
 use plan::ChartAxis;
 use serde_json::{Map, Value};
@@ -235,6 +235,7 @@ fn blank(x: Axis, y: Axis, series: Vec<Series>) -> Chart {
         series,
         marks: Vec::new(),
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Source, section_id};
 use crate::chart::scale::plain;
-use crate::chart::{Axis, Chart, Level, Mark, Point, Role, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Level, Mark, Point, Ranges, Role, Scale, Series, TickFormat};
 use findings::{Fact, Findings, FoundLoad, FoundPoint, Kind};
 use units::human_count;
 
@@ -98,6 +98,7 @@ fn chart(search: &FoundLoad, id: String, subject: &str, is_shown: &dyn Fn(&Found
             y: search.below_ns as f64 / MS,
             label: format!("bound: {}", units::human_latency(search.below_ns as f64)),
         }],
+        ranges: Ranges::Confidence,
     }
 }
 

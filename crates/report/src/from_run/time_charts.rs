@@ -2,7 +2,7 @@
 
 use super::quantity::Kind;
 use super::{ReportError, Source, axes};
-use crate::chart::{Axis, Chart, Mark, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Mark, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 use findings::{Cited, cited};
 use std::collections::BTreeMap;
 use store::{CaseResult, DirectionPoint, Event, IntervalPoint, PRECONDITIONING_LOAD};
@@ -364,6 +364,7 @@ fn chart(
         series,
         marks: marks(lines, events),
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     })
 }
 
@@ -430,6 +431,7 @@ pub fn drawing(
         series,
         marks,
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Pictures of a validation: simulated against published figures, one drawing for each kind of quantity.
 
-use crate::chart::{Axis, Chart, Point, Role, SERIES_LIMIT, Scale, Series, TickFormat, scatter};
+use crate::chart::{Axis, Chart, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat, scatter};
 
 /// A published figure beside the simulated one.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +73,7 @@ fn chart(figures: &[&ValidationFigure], title: &str, unit: &str, divisor: f64) -
         series: series.filter(|series| !series.points.is_empty()).collect(),
         marks: Vec::new(),
         levels: Vec::new(),
+        ranges: Ranges::Extremes,
     }
 }
 

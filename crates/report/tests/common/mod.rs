@@ -40,6 +40,7 @@ pub fn block_sizes() -> Chart {
         ],
         marks: vec![],
         levels: vec![Level { y: 516_667.0, label: "declared, 8 of 12 modules".into() }],
+        ranges: Ranges::default(),
     }
 }
 
@@ -63,6 +64,7 @@ pub fn latencies() -> Chart {
         ],
         marks: vec![],
         levels: vec![],
+        ranges: Ranges::default(),
     }
 }
 
@@ -98,6 +100,7 @@ pub fn over_time() -> Chart {
             Mark { x: 1200.0, until: Some(1320.0), label: "controller 2 is updated".into() },
         ],
         levels: vec![],
+        ranges: Ranges::default(),
     }
 }
 
@@ -132,6 +135,7 @@ pub fn bars() -> Chart {
         ],
         marks: vec![],
         levels: vec![],
+        ranges: Ranges::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Chart of an array's latency against IOPS, with the peak of the workload and the limit.
 
 use super::answer::{Answer, Question};
-use crate::chart::{Axis, Chart, Level, Mark, Point, Role, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Level, Mark, Point, Ranges, Role, Scale, Series, TickFormat};
 use findings::Unit;
 use units::{human_count, human_latency, human_rate};
 
@@ -65,6 +65,7 @@ pub fn chart(id: &str, question: &Question<'_>, answers: &[&Answer<'_>]) -> Opti
         series: vec![Series { label: String::new(), style: 0, role: Role::Run, points }],
         marks: vec![Mark { x: peak, until: None, label: format!("your peak: {} IOPS", human_rate(peak)) }],
         levels: vec![Level { y: limit_ns / MS, label: format!("limit: {}", human_latency(limit_ns)) }],
+        ranges: Ranges::Confidence,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::names;
 use super::states::{headroom, verdict_words};
-use crate::chart::{Axis, Chart, Level, Point, Role, Scale, Series, TickFormat};
+use crate::chart::{Axis, Chart, Level, Point, Ranges, Role, Scale, Series, TickFormat};
 use crate::model::{Column, Designs, Table};
 use findings::{Cited, Quantity, Unit, cited};
 use std::collections::BTreeSet;
@@ -114,6 +114,7 @@ fn chart(designs: &[Design<'_>], is_price: bool) -> Chart {
             .collect(),
         marks: Vec::new(),
         levels: vec![Level { y: 1.0, label: "your load".into() }],
+        ranges: Ranges::Extremes,
     }
 }
 
