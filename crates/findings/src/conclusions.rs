@@ -8,6 +8,8 @@ mod limits;
 mod published;
 mod rates;
 
+pub(crate) use falls::HELD_MOST_S;
+
 use crate::cited::Cited;
 use crate::finding::{Fact, Finding};
 use crate::{Findings, Kind};

@@ -81,12 +81,14 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
             latency_bumps: bumps,
             rate_change: rate_change.map(|change| RateChange {
                 from_s: during[change.from].start_s,
+                held_s: (during[change.from].start_s - moment.at_s).max(0.0),
                 before_iops: rates.middle,
                 after_iops: change.after,
                 change_percent: share(change.after, rates.middle) - 100.0,
             }),
             latency_change: latency_change.map(|change| LatencyChange {
                 from_s: during[change.from].start_s,
+                held_s: (during[change.from].start_s - moment.at_s).max(0.0),
                 before_ns: latencies.middle,
                 after_ns: change.after,
                 change_percent: share(change.after, latencies.middle) - 100.0,

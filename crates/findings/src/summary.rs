@@ -1,6 +1,7 @@
 //! Summary of a run in three answers: sustained rate, degradation, bottleneck.
 
 use crate::cited::{Cited, Quantity, Source};
+use crate::conclusions::HELD_MOST_S;
 use crate::facts::Map;
 use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
@@ -361,6 +362,7 @@ impl Findings {
                 });
                 let change = one
                     .rate_change
+                    .filter(|change| change.held_s <= HELD_MOST_S)
                     .map(|change| (finding, one, "rate_change".to_owned(), change.change_percent, None));
                 dips.chain(change).collect()
             }
@@ -372,17 +374,26 @@ impl Findings {
         }
         let number = |name: &str| finding.number(&format!("{field}.{name}"));
         let event = Cited::quote(&disruption.event, Source::finding(&finding.id, "event"));
+        let by = || {
+            let [mean, extreme] =
+                ["mean_percent", "extreme_percent"].map(|field| number(field).abs().percent());
+            // A dip of one depth has one figure.
+            match mean.text() == extreme.text() {
+                true => cited!("by up to {}", extreme),
+                false => cited!("by {} in the mean and up to {},", mean, extreme),
+            }
+        };
         let sentence = match is_over {
             Some(true) => cited!(
-                "\nAround the event “{}” IOPS dip by up to {} for {}.",
+                "\nAround the event “{}” IOPS dip {} for {}.",
                 event,
-                number("extreme_percent").abs().percent(),
+                by(),
                 number("length_s").duration()
             ),
             Some(false) => cited!(
-                "\nAround the event “{}” IOPS dip by up to {} and had not recovered when the case ended after {}.",
+                "\nAround the event “{}” IOPS dip {} and had not recovered when the case ended after {}.",
                 event,
-                number("extreme_percent").abs().percent(),
+                by(),
                 number("length_s").duration()
             ),
             None => cited!(

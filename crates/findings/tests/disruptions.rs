@@ -67,3 +67,41 @@ fn a_bump_moves_the_mean() {
     assert!(update.rate_change.is_none());
     assert!(!update.dips.last().unwrap().is_over, "{update:#?}");
 }
+
+/// Proves that a level which holds for minutes after an event and then falls is said to do so, with how long it held, and is not what
+/// the first page says of the event; that one which falls with the event is; and that a dip is told by its mean beside its extreme.
+#[test]
+fn a_late_change_may_have_another_cause() {
+    let texts = |fall_at: usize, back_at: usize| {
+        let points: Vec<(f64, f64)> = (0..600)
+            .map(|second| match second {
+                _ if second == fall_at => (1_000.0, 100.0),
+                _ if (fall_at..back_at).contains(&second) => (5_000.0, 100.0),
+                _ => (10_000.0, 100.0),
+            })
+            .collect();
+        let series = points.iter().map(|(iops, us)| (0.0, *iops, 0.0, us * 1e3));
+        let mut run = Run::new("own");
+        let case =
+            run.add("events", "one", settings(&[("rw", "randwrite")]), &Series::of(series, 1.0, 4096.0));
+        case.moments = vec![moment(100.0, "drive-0 fails")];
+        let found = Findings::of(run.observation());
+        let conclusions: Vec<String> =
+            found.conclusions().into_iter().map(|one| one.text.to_string()).collect();
+        let answers: Vec<String> =
+            found.summary().answers.into_iter().map(|(_, answer)| answer.text.to_string()).collect();
+        (conclusions.join(" "), answers.join(" "))
+    };
+    let held = ", having held for 3.3 min after the event, so that it may have another cause";
+    let (late, first_page) = texts(300, 600);
+    assert!(late.contains(held) && !first_page.contains("drive-0 fails"), "{late} | {first_page}");
+    let (at_once, first_page) = texts(100, 600);
+    assert!(!at_once.contains("having held"), "{at_once}");
+    assert!(
+        first_page.contains("After the event “drive-0 fails” IOPS stay 50 % lower from 100 s on."),
+        "{first_page}"
+    );
+    let (_, first_page) = texts(100, 300);
+    let dip = "Around the event “drive-0 fails” IOPS dip by 50 % in the mean and up to 90 %, for 3.3 min.";
+    assert!(first_page.contains(dip), "{first_page}");
+}

@@ -148,10 +148,9 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     ("The earliest begins after [onset_s], with [bytes_written] written: *.", None),
-    ("Around the event “*” IOPS dip by up to [dips.extreme_percent] for [dips.length_s].", None),
+    ("Around the event “*” IOPS dip ‹dip-size› for [dips.length_s].", None),
     (
-        "Around the event “*” IOPS dip by up to [dips.extreme_percent] and had not recovered when the case ended after \
-         [dips.length_s].",
+        "Around the event “*” IOPS dip ‹dip-size› and had not recovered when the case ended after [dips.length_s].",
         None,
     ),
     ("After the event “*” IOPS stay [-rate_change.change_percent] lower from [rate_change.from_s] on.", None),
@@ -162,6 +161,12 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ("* limits ‹share›. * *: ‹reason›.", None),
     ("*: ‹reason› (*).", None),
 ];
+
+/// What is said of a change of level that began late after its event; nothing of one that began with it.
+const HELD_RATE: &[&str] =
+    &["", ", having held for [rate_change.held_s] after the event, so that it may have another cause"];
+const HELD_LATENCY: &[&str] =
+    &["", ", having held for [latency_change.held_s] after the event, so that it may have another cause"];
 
 /// Parts of sentences by name.
 const PARTS: &[(&str, &[&str])] = &[
@@ -205,9 +210,9 @@ const PARTS: &[(&str, &[&str])] = &[
         "rate-stays",
         &[
             "stay [-rate_change.change_percent] lower from [rate_change.from_s] on ([rate_change.before_iops] before, \
-             [rate_change.after_iops] after)",
+             [rate_change.after_iops] after)‹rate-held›",
             "stay [+rate_change.change_percent] higher from [rate_change.from_s] on ([rate_change.before_iops] before, \
-             [rate_change.after_iops] after)",
+             [rate_change.after_iops] after)‹rate-held›",
         ],
     ),
     (
@@ -240,9 +245,9 @@ const PARTS: &[(&str, &[&str])] = &[
         "latency-stays",
         &[
             "stays [-latency_change.change_percent] lower from [latency_change.from_s] on ([latency_change.before_ns] before, \
-             [latency_change.after_ns] after)",
+             [latency_change.after_ns] after)‹latency-held›",
             "stays [+latency_change.change_percent] higher from [latency_change.from_s] on ([latency_change.before_ns] before, \
-             [latency_change.after_ns] after)",
+             [latency_change.after_ns] after)‹latency-held›",
         ],
     ),
     (
@@ -254,6 +259,15 @@ const PARTS: &[(&str, &[&str])] = &[
             "[mean_latency_percent] times that before",
         ],
     ),
+    (
+        "dip-size",
+        &[
+            "by up to [dips.extreme_percent]",
+            "by [-dips.mean_percent] in the mean and up to [dips.extreme_percent],",
+        ],
+    ),
+    ("rate-held", HELD_RATE),
+    ("latency-held", HELD_LATENCY),
     ("errors", &["no I/O failed", "[errors] failed"]),
     (
         "lasting",

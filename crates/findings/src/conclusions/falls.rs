@@ -306,8 +306,8 @@ impl Disruption {
     /// Effect of the event in words: how far rate and latency went, for how long, what stays changed, and the mean over all I/Os, which
     /// a short bump moves where the median does not.
     fn sentence(&self, finding: &Finding) -> Cited {
-        let rate_change = self.rate_change.map(|change| change.change_percent);
-        let latency_change = self.latency_change.map(|change| change.change_percent);
+        let rate_change = self.rate_change.map(|change| (change.change_percent, change.held_s));
+        let latency_change = self.latency_change.map(|change| (change.change_percent, change.held_s));
         let errors = match self.errors {
             0 => cited!("no I/O failed"),
             _ => cited!("{} failed", finding.number("errors").count("I/O")),
@@ -324,19 +324,31 @@ impl Disruption {
     }
 }
 
+/// A level that held for longer than this after an event changes for another reason, as far as one can tell: paths and drives are
+/// given up within a minute.
+pub(crate) const HELD_MOST_S: f64 = 60.0;
+
 /// Excursions of a quantity, and the level to which it changed.
-fn trend(finding: &Finding, spoken: &QuantityText, all: &[Excursion], changed: Option<f64>) -> Cited {
-    let stays = changed.map(|percent| {
+fn trend(finding: &Finding, spoken: &QuantityText, all: &[Excursion], changed: Option<(f64, f64)>) -> Cited {
+    let stays = changed.map(|(percent, held_s)| {
         let number = |field: &str| finding.number(&format!("{}.{field}", spoken.change));
         let by = number("change_percent").abs();
+        let held = match held_s > HELD_MOST_S {
+            true => {
+                let held = number("held_s").duration();
+                cited!(", having held for {} after the event, so that it may have another cause", held)
+            }
+            false => Cited::default(),
+        };
         cited!(
-            "{} {} {} from {} on ({} before, {} after)",
+            "{} {} {} from {} on ({} before, {} after){}",
             spoken.stays,
             by.percent(),
             if percent < 0.0 { "lower" } else { "higher" },
             number("from_s").duration(),
             (spoken.print)(number(spoken.before)),
-            (spoken.print)(number(spoken.after))
+            (spoken.print)(number(spoken.after)),
+            held
         )
     });
     let moves = excursions(finding, spoken, all);

@@ -72,6 +72,8 @@ pub struct Excursion {
 pub struct RateChange {
     /// From when on, since the start of the case's load.
     pub from_s: f64,
+    /// Time after the event for which the level held.
+    pub held_s: f64,
     /// Median rate before.
     pub before_iops: f64,
     /// Median rate from then on, to the next event.
@@ -85,6 +87,8 @@ pub struct RateChange {
 pub struct LatencyChange {
     /// From when on, since the start of the case's load.
     pub from_s: f64,
+    /// Time after the event for which the level held.
+    pub held_s: f64,
     /// Median of the intervals' mean latencies before.
     pub before_ns: f64,
     /// Median of the intervals' mean latencies from then on, to the next event.

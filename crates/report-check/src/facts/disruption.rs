@@ -77,6 +77,8 @@ fn one_event(
             .require(is_said == change.is_some(), &format!("{name} is said otherwise than recomputed"));
         let Some((from, after)) = change else { continue };
         differences.expect(&format!("{name}.from_s"), Some(during[from].start_s), EXACT);
+        let held_s = number(differences.fields, "at_s").map(|at_s| (during[from].start_s - at_s).max(0.0));
+        differences.expect(&format!("{name}.held_s"), held_s, EXACT);
         differences.expect(&format!("{name}.before_{unit}"), Some(level.middle), EXACT);
         differences.expect(&format!("{name}.after_{unit}"), Some(after), EXACT);
         let percent = 100.0 * (after / level.middle - 1.0);
@@ -124,8 +126,8 @@ fn excursions(
     during: &[&Interval],
     off: &dyn Fn(&Interval) -> Option<f64>,
 ) -> usize {
-    // Start, length, extreme.
-    let mut found: Vec<(f64, f64, f64)> = Vec::new();
+    // Start, length, extreme, and the sum of percentages over time.
+    let mut found: Vec<(f64, f64, f64, f64)> = Vec::new();
     let mut is_in_one = false;
     for one in during {
         let Some(percent) = off(one) else {
@@ -135,19 +137,21 @@ fn excursions(
         match found.last_mut().filter(|_| is_in_one) {
             Some(last) => {
                 last.1 += one.length_s();
+                last.3 += percent * one.length_s();
                 last.2 = if percent.abs() > last.2.abs() { percent } else { last.2 };
             }
-            None => found.push((one.start_s, one.length_s(), percent)),
+            None => found.push((one.start_s, one.length_s(), percent, percent * one.length_s())),
         }
         is_in_one = true;
     }
     let reported = differences.fields.get(field).and_then(Value::as_array).map_or(0, Vec::len);
     differences.require(reported == found.len(), &format!("{reported} {field}, recomputed {}", found.len()));
     let count = found.len();
-    for (place, (start_s, length_s, extreme)) in found.into_iter().enumerate().take(reported) {
+    for (place, (start_s, length_s, extreme, sum)) in found.into_iter().enumerate().take(reported) {
         differences.expect(&format!("{field}.{place}.start_s"), Some(start_s), EXACT);
         differences.expect(&format!("{field}.{place}.length_s"), Some(length_s), EXACT);
         differences.expect(&format!("{field}.{place}.extreme_percent"), Some(extreme), EXACT);
+        differences.expect(&format!("{field}.{place}.mean_percent"), Some(sum / length_s), EXACT);
     }
     count
 }
