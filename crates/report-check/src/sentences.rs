@@ -263,7 +263,7 @@ const PARTS: &[(&str, &[&str])] = &[
         "dip-size",
         &[
             "by up to [dips.extreme_percent]",
-            "by [-dips.mean_percent] in the mean and up to [dips.extreme_percent],",
+            "by [dips.mean_percent] in the mean and up to [dips.extreme_percent],",
         ],
     ),
     ("rate-held", HELD_RATE),

@@ -1,7 +1,7 @@
 //! Write cliffs, of a case or of the rounds of a stage.
 
 use super::Facts;
-use super::differences::{Differences, EXACT, Fields, LEVEL, number, text};
+use super::differences::{Differences, EXACT, Fields, LEVEL, close, number, text};
 use crate::run::{Case, Interval};
 
 impl Facts<'_> {
@@ -29,7 +29,16 @@ impl Facts<'_> {
             (0..).map_while(|place| number(fields, &format!("further_falls.{place}.onset_s"))).collect();
         let recovered = number(fields, "recovery.at_s");
         let end = further.iter().copied().chain(recovered).fold(f64::INFINITY, f64::min);
-        let before = rates(counted.iter().filter(|one| one.end_s <= onset_s + 1e-9), Some(1));
+        let until_onset: Vec<&Interval> = counted.iter().filter(|one| one.end_s <= onset_s + 1e-9).collect();
+        // The level before a fall is that of all that is counted before it, or, where the rate had another level first, of a stretch
+        // that ends with the fall.
+        let of_last = |count: usize| rates(until_onset[until_onset.len() - count..].iter().copied(), Some(1));
+        let said = number(fields, "before.iops").zip(number(fields, "before.bw_bytes_per_s"));
+        let is_said = |level: &(f64, f64)| {
+            said.is_some_and(|said| close(said.0, level.0, EXACT) && close(said.1, level.1, EXACT))
+        };
+        let stretch = (1..until_onset.len()).rev().filter_map(of_last).find(is_said);
+        let before = stretch.or_else(|| of_last(until_onset.len()));
         let settled = onset_s + fall_s;
         let in_after = |one: &&Interval| one.start_s >= settled - 1e-9 && one.end_s <= end + 1e-9;
         let after = rates(counted.iter().filter(in_after), Some(1));
