@@ -17,7 +17,7 @@ pub const BLOCK_SIZES: [u64; 3] = [4096, 131_072, 1_048_576];
 /// Upper bound of one kind of part for one kind of load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `mirror`, `backend` or `drives`.
+    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `mirror`, `backend`, `drives` or `limits` of volumes.
     pub part: &'static str,
     /// Group or pool whose volumes are loaded.
     pub on: String,
@@ -240,6 +240,8 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                 let processor_ns = demand.processor_ns + demand.parity_processor_ns;
                 let controller_ns =
                     processor_ns.max(demand.copy_ns).max(demand.parity_ns).max(demand.buffer_ns);
+                let limit_ns =
+                    crate::volume_limits::ceiling(array, &on, block_bytes).map_or(0.0, |iops| 1e9 / iops);
                 let parts = [
                     ("links", demand.link_ns),
                     ("controllers", controller_ns),
@@ -247,6 +249,7 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                     ("mirror", demand.mirror_ns),
                     ("backend", demand.backend_ns),
                     ("drives", demand.drive_ns),
+                    ("limits", limit_ns),
                 ];
                 for (part, busy_ns) in parts {
                     let iops = if busy_ns > 0.0 { 1e9 / busy_ns } else { f64::INFINITY };

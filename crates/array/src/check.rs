@@ -48,6 +48,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
         pool_shape(array, index, pool)?;
     }
     crate::service_check::check(array)?;
+    crate::volume_limits::check(array)?;
     crate::sets::build(array).map(|_| ())
 }
 

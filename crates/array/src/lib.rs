@@ -24,6 +24,7 @@ mod services;
 mod sets;
 mod suggest;
 mod value;
+mod volume_limits;
 mod warnings;
 
 pub use bill::{Bill, bill};
@@ -43,4 +44,5 @@ pub use section::{Key, Section};
 pub use services::{DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Snapshots, Thin};
 pub use sets::{DriveSlot, Set, VolumePlace, sets, volume_bytes};
 pub use suggest::{did_you_mean, nearest, shorten};
+pub use volume_limits::limited_volumes;
 pub use warnings::{Warning, warnings};

@@ -1,5 +1,9 @@
 //! Data services of composed arrays: the law of each, and of any two together.
 
+#[path = "data_services/limits.rs"]
+mod limits;
+#[path = "data_services/protocol.rs"]
+mod protocol;
 #[path = "data_services/resync.rs"]
 mod resync;
 
@@ -337,51 +341,6 @@ fn a_mirrored_write_takes_the_round_trip() {
     let km_ns = 2.0 * array::FIBRE_NS_PER_KM as f64;
     assert!(((means[1] - means[0]) / (50.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
     assert!(((means[3] - means[2]) / (100.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
-}
-
-/// Proves that bursts go on until the bucket is empty and at its rate, that an empty bucket holds the volume to its limit, that no
-/// interval has more than bucket and limit allow, and that an idle bucket fills no higher than its depth.
-#[test]
-fn credits_never_exceed_their_bucket() {
-    let text = ARRAY
-        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 1000, burst_iops: 10000, io_credits: 9000 } }");
-    let mut twin = twin_of(&text, &[]);
-    // 9,000 credits at 10,000 − 1,000 a second: a second of bursts.
-    let mut rates = Vec::new();
-    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 4096, 32, 3000) };
-    run_simulated(&mut twin, &spec, &mut |_, sample: Sample| {
-        rates.push(sample.read.ios * 10);
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    assert!(rates[..9].iter().all(|rate| (9_900..=10_330).contains(rate)), "{rates:?}");
-    assert!(rates[12..].iter().all(|rate| (980..=1_010).contains(rate)), "{rates:?}");
-    let total: u64 = rates.iter().sum::<u64>() / 10;
-    assert!((11_900..=12_050).contains(&total), "9,000 credits and 3 s at the limit: {total}");
-    // Ten seconds fill the bucket to 9,000, an hour does not fill it further.
-    for idle_s in [10u64, 3600] {
-        let now_ns = load::Device::now_ns(&twin);
-        load::Device::next_completion(&mut twin, now_ns + idle_s * 1_000_000_000);
-        let total = run(&mut twin, &load(Pattern::Randread, 4096, 32, 3000));
-        assert!((11_900..=12_060).contains(&total.ios), "{idle_s}: {total:?}");
-    }
-}
-
-/// Proves that credits last as the published rule of AWS's `gp2` says for a volume of 100 GiB: 300 I/Os a second, bursts of 3,000, 5.4 million
-/// credits (2,000 s with what the bucket takes in meanwhile, 1,800 without), here a hundredth of it, within 1 %.
-#[test]
-fn credits_last_as_the_published_rule_says() {
-    let text = ARRAY
-        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 300, burst_iops: 3000, io_credits: 54000 } }");
-    let mut rates = Vec::new();
-    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 16_384, 32, 30_000) };
-    run_simulated(&mut twin_of(&text, &[]), &spec, &mut |_, sample: Sample| {
-        rates.push(sample.read.ios);
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    let burst_s = rates.iter().take_while(|&&ios| ios > 200).count() as f64 / 10.0;
-    assert!((burst_s / 20.0 - 1.0).abs() < 0.01, "{burst_s} s");
 }
 
 /// One of the services, as a random array has it.

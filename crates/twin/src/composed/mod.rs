@@ -21,6 +21,7 @@ mod lookahead;
 mod path;
 mod paths;
 mod phases;
+mod protocol;
 mod rates;
 mod read_ahead;
 mod rebuild;
@@ -52,6 +53,7 @@ use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
 use lookahead::Lookahead;
+use protocol::Protocol;
 use read_ahead::Fetch;
 pub(crate) use room::Room;
 use services::Services;
@@ -158,6 +160,7 @@ pub(crate) struct Model {
     own_sets: usize,
     own_controllers: usize,
     verifies: bool,
+    protocol: Protocol,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     groups: Groups,
@@ -379,6 +382,7 @@ impl ArrayModel for Model {
             own_sets: sets.len() / sites,
             own_controllers: controllers as usize,
             verifies: settings.on.verification,
+            protocol: Protocol::new(array, settings.on),
             fabric,
             controllers: all.into(),
             has_queues: groups.drives.iter().any(GroupDrives::has_queues),
@@ -517,6 +521,9 @@ impl ArrayModel for Model {
             controller.count_into(&mut counters, index);
         }
         self.groups.count_into(&mut counters);
+        let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
+        self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
+        volume::count_limits(&self.volumes, self.clock_ns.max(self.now_ns), &mut counters);
         if let Some(services) = &self.services {
             services.count_into(&mut counters);
         }

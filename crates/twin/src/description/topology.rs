@@ -45,6 +45,17 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
     controllers.extend(
         services.into_iter().filter(|(_, is_there)| *is_there).map(|(label, _)| TopologyPart::new(label, 1)),
     );
+    let (limited, with_credits) = array::limited_volumes(array);
+    if limited > 0 {
+        let label = if with_credits > 0 { "volume limit with burst credits" } else { "volume limit" };
+        controllers.push(TopologyPart::new(label, limited));
+    }
+    if array.fabric.target.get() > 0 {
+        controllers.push(TopologyPart::new("protocol target in software", array.controller_count()));
+    }
+    let initiators = (array.fabric.initiator.get() > 0)
+        .then(|| TopologyPart::new("protocol initiator in software", array.hosts.count.count()));
+    let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
     let second = array.mirror.as_ref().map(|mirror| {
         TopologyPart::new(&format!("second array of the same parts, {} km away", mirror.distance_km.get()), 1)
     });
@@ -59,7 +70,7 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
         [Some(set), spares].into_iter().flatten()
     });
     Topology {
-        hosts: vec![TopologyPart::new(&array.hosts.label.text, array.hosts.count.count())],
+        hosts: std::iter::once(hosts).chain(initiators).collect(),
         links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
         controllers,
         drives: drives.chain(second).collect(),
