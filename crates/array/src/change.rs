@@ -34,6 +34,7 @@ impl Array {
             "reduction" => of(self.reduction.as_mut()?, key),
             "snapshots" => of(self.snapshots.as_mut()?, key),
             "drive_cache" => of(self.drive_cache.as_mut()?, key),
+            "tier" => of(self.tier.as_mut()?, key),
             "mirror" => of(self.mirror.as_mut()?, key),
             "rebuild" => of(&mut self.rebuild, key),
             "failover" => of(&mut self.failover, key),

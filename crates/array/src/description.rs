@@ -9,7 +9,7 @@ use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
 use crate::parameter::Parameter;
 use crate::quantity::Kind;
 use crate::section::section;
-use crate::services::{DriveCache, Mirror, Reduction, Snapshots, Thin};
+use crate::services::{DriveCache, Mirror, Reduction, Snapshots, Thin, Tier};
 
 /// Most hosts, ports, nodes or controllers.
 const PART_LIMIT: u64 = 1024;
@@ -387,6 +387,8 @@ pub struct Array {
     pub snapshots: Option<Snapshots>,
     /// Read cache on drives.
     pub drive_cache: Option<DriveCache>,
+    /// Tier of fast drives.
+    pub tier: Option<Tier>,
     /// Synchronous mirror.
     pub mirror: Option<Mirror>,
     /// Rebuild of lost drives.
@@ -478,6 +480,9 @@ impl Array {
         }
         if let Some(cache) = &self.drive_cache {
             add("drive_cache", cache, &mut all);
+        }
+        if let Some(tier) = &self.tier {
+            add("tier", tier, &mut all);
         }
         if let Some(mirror) = &self.mirror {
             add("mirror", mirror, &mut all);

@@ -1,4 +1,4 @@
-//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a mirror.
+//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a tier, a mirror.
 
 use crate::drive::{POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS};
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
@@ -55,6 +55,24 @@ section! {
         on: Kind::Text, 0..=0, "Group whose drives hold it.";
         block: Kind::Bytes, 4096..=262144, default "256KiB", "Bytes of a block; of it are kept the 4 KiB that were read.";
         admit: Kind::Word(&["first-read", "second-read"]), 0..=1, default "first-read", "Whether a block is kept at its first read or its second.";
+        share: Kind::Share, 1..=1000000, default "100%", "Share of the group that is used.";
+    }
+}
+
+/// Most extents of a tier that move at once.
+pub const TIER_MOVES_LIMIT: u64 = 1024;
+
+section! {
+    /// Tier of fast drives before those of the volumes: extents that are read and written most are moved to it.
+    Tier {
+        on: Kind::Text, 0..=0, "Group whose drives are the tier; it has no volumes.";
+        extent: Kind::Bytes, 65536..=UNIT_LIMIT_BYTES, default "256MiB", "Bytes that are moved as one.";
+        every: Kind::Time, 1000000..=PHASE_LIMIT_NS, default "60min", "Time from one plan of moves to the next.";
+        least: Kind::Count, 1..=1000000, default "2", "I/Os to an extent between two plans from which it may be promoted.";
+        margin: Kind::Share, 0..=10000000, default "25%", "Share by which an extent must be asked for more often than the one that it drives out.";
+        decay: Kind::Share, 0..=1000000, default "50%", "Share of an extent's count that is left for the next plan.";
+        moves: Kind::Count, 1..=TIER_MOVES_LIMIT, default "4", "Extents that are moved at once.";
+        rate: Kind::Limit, 1000000..=RATE_LIMIT, default "200MB/s", "Rate at which all moves together read at most.";
         share: Kind::Share, 1..=1000000, default "100%", "Share of the group that is used.";
     }
 }

@@ -1,11 +1,17 @@
 //! Data services of composed arrays: the law of each, and of any two together.
 
+#[path = "data_services/drive_cache.rs"]
+mod drive_cache;
 #[path = "data_services/limits.rs"]
 mod limits;
+#[path = "data_services/mirror.rs"]
+mod mirror;
 #[path = "data_services/protocol.rs"]
 mod protocol;
 #[path = "data_services/resync.rs"]
 mod resync;
+#[path = "data_services/tier.rs"]
+mod tier;
 
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
@@ -16,15 +22,6 @@ const ARRAY: &str = "title: small
 controllers: { use: midrange-2023, count: 2 }
 groups: [{ name: g, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, segment: 64KiB }]
 volumes: { name: v, on: g, size: 1GiB }
-";
-
-/// Array whose first drive holds the read cache of the others.
-const HYBRID: &str = "title: hybrid
-controllers: { use: midrange-2023, count: 1 }
-groups:
-  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
-  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
-volumes: { name: v, on: bulk, size: 1GiB }
 ";
 
 /// Twin of the small array with more keys.
@@ -280,69 +277,6 @@ fn an_array_without_snapshots_takes_none() {
     assert!(refused.contains("snapshots"), "{refused}");
 }
 
-/// Proves that the share of hits of a read cache on drives under uniform reads is the share that fits, within 2 points, that hits are
-/// read from its drives alone, and that a write takes what it overwrites out of the cache.
-#[test]
-fn hits_are_the_share_that_fits() {
-    let mut twin =
-        twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 0.007% }}\n"), &[]);
-    let kept = 3.84e12 * 0.00007;
-    let warm_up = load(Pattern::Randread, 65_536, 32, 1500);
-    run(&mut twin, &warm_up);
-    let before = (count(&twin, "drive_cache", "hits"), count(&twin, "drive_cache", "misses"));
-    run(&mut twin, &LoadSpec { seed: 9, ..warm_up });
-    let hits = (count(&twin, "drive_cache", "hits") - before.0) as f64;
-    let misses = (count(&twin, "drive_cache", "misses") - before.1) as f64;
-    let (share, fits) = (hits / (hits + misses), kept / (1u64 << 30) as f64);
-    assert!((share - fits).abs() < 0.02, "{share} of {fits}");
-    assert!(count(&twin, "drive-0", "reads") > 0 && count(&twin, "drive-0", "host_units") > 0);
-    run(&mut twin, &load(Pattern::Write, 65_536, 8, 2000));
-    let before = count(&twin, "drive_cache", "hits");
-    run(&mut twin, &load(Pattern::Randread, 4096, 1, 5));
-    assert_eq!(count(&twin, "drive_cache", "hits"), before, "all was overwritten");
-}
-
-/// Proves that a lost cache loses no data: reads go to where the data belongs.
-#[test]
-fn a_lost_cache_loses_nothing() {
-    let mut twin = twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 1% }}\n"), &[]);
-    let reads = load(Pattern::Randread, 65_536, 32, 500);
-    run(&mut twin, &reads);
-    assert!(count(&twin, "drive_cache", "hits") > 100);
-    let now_ns = load::Device::now_ns(&twin);
-    twin.schedule(now_ns, twin::Event::DriveFailure).unwrap();
-    let total = run(&mut twin, &reads);
-    assert!(total.errors == 0 && total.ios > 1000, "{total:?}");
-}
-
-/// Proves that a mirrored write takes at least its round trips over the fibre and both arrays have it, that reads take no longer, and
-/// that a part of the distance is a part of the time.
-#[test]
-fn a_mirrored_write_takes_the_round_trip() {
-    let writes = load(Pattern::Randwrite, 4096, 1, 50);
-    let reads = load(Pattern::Randread, 4096, 1, 50);
-    let alone = run(&mut twin("", &[]), &writes);
-    let mut means = Vec::new();
-    for (distance_km, round_trips) in [(0u64, 1u64), (50, 1), (50, 2), (100, 2)] {
-        let mut mirrored = twin(
-            &format!("mirror: {{ use: fc-16g, distance_km: {distance_km}, round_trips: {round_trips} }}"),
-            &[],
-        );
-        let total = run(&mut mirrored, &writes);
-        let trip_ns = round_trips * 2 * distance_km * array::FIBRE_NS_PER_KM;
-        assert!(total.least_ns > trip_ns && total.mean_ns() > alone.mean_ns(), "{total:?} {trip_ns}");
-        means.push(total.mean_ns());
-        let (here, there) =
-            (of_drives(&mirrored, 0..6, "host_units"), of_drives(&mirrored, 6..12, "host_units"));
-        assert!(here.abs_diff(there) <= 4, "{here} {there}");
-        let (own, with) = (run(&mut twin("", &[]), &reads), run(&mut mirrored, &reads));
-        assert!((with.mean_ns() / own.mean_ns() - 1.0).abs() < 0.05, "{own:?} {with:?}");
-    }
-    let km_ns = 2.0 * array::FIBRE_NS_PER_KM as f64;
-    assert!(((means[1] - means[0]) / (50.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
-    assert!(((means[3] - means[2]) / (100.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
-}
-
 /// One of the services, as a random array has it.
 fn drawn_service(random: &mut Random, number: u64) -> String {
     match number {
@@ -366,9 +300,15 @@ fn drawn_service(random: &mut Random, number: u64) -> String {
             "drive_cache: {{ on: cache, block: 64KiB, admit: {}, share: 1% }}",
             ["first-read", "second-read"][random.below(2) as usize]
         ),
-        _ => {
+        4 => {
             format!("mirror: {{ distance_km: {}, round_trips: {} }}", random.below(200), 1 + random.below(2))
         }
+        _ => format!(
+            "tier: {{ on: tier, extent: {}KiB, every: {}ms, least: 1, rate: {}MB/s, share: 0.01% }}",
+            64 << random.below(4),
+            1 + random.below(20),
+            100 + random.below(5000)
+        ),
     }
 }
 
@@ -379,18 +319,22 @@ fn any_two_services_keep_the_laws() {
     let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
     let mut random = Random::from_seed(20);
     for number in 0..arrays {
-        let (first, second) = (number % 5, (number / 5 % 4 + 1 + number % 5) % 5);
+        let (first, second) = (number % 6, (number / 6 % 5 + 1 + number % 6) % 6);
         let layout = ["raid0", "raid5", "raid6", "raid10"][random.below(4) as usize];
         let cache = ["{}", "{ write_back: 64MiB }", "{ read: 16MiB }", "{ buffered: true }"]
             [random.below(4) as usize];
         let drive = ["nvme-3840-tlc", "sata-960-mixed", "flash-module-2tb"][random.below(3) as usize];
-        let cache_group = if first == 3 || second == 3 {
-            "  - { name: cache, drives: { use: nvme-1600-mixed, count: 2 }, layout: raid0 }\n"
-        } else {
-            ""
-        };
+        let own_groups: String = [(3, "cache"), (5, "tier")]
+            .into_iter()
+            .filter(|(service, _)| first == *service || second == *service)
+            .map(|(_, name)| {
+                format!(
+                    "  - {{ name: {name}, drives: {{ use: nvme-1600-mixed, count: 2 }}, layout: raid0 }}\n"
+                )
+            })
+            .collect();
         let plain = format!(
-            "title: drawn\ncontrollers: {{ use: midrange-2023, count: {} }}\ncache: {cache}\ngroups:\n  - {{ name: g, drives: {{ use: {drive}, count: {} }}, layout: {layout} }}\n{cache_group}volumes: {{ name: v, on: g, count: 2, size: 2GiB }}\n",
+            "title: drawn\ncontrollers: {{ use: midrange-2023, count: {} }}\ncache: {cache}\ngroups:\n  - {{ name: g, drives: {{ use: {drive}, count: {} }}, layout: {layout} }}\n{own_groups}volumes: {{ name: v, on: g, count: 2, size: 2GiB }}\n",
             1 + random.below(2),
             4 + 2 * random.below(4)
         );
@@ -431,7 +375,7 @@ fn any_two_services_keep_the_laws() {
                 "{number}: {found} of {outstanding}\n{text}{spec:?}"
             );
         }
-        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror"];
+        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror", "tier"];
         let off: Vec<(&str, &str)> = settings
             .iter()
             .copied()

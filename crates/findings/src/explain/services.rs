@@ -35,7 +35,7 @@ impl ServiceExplanation {
 }
 
 /// All data services that are explained.
-pub const SERVICES: [ServiceExplanation; 7] = [
+pub const SERVICES: [ServiceExplanation; 8] = [
     ServiceExplanation {
         service: "thin",
         what: "Thin provisioning: capacity is allocated with the first write to it, in units. An allocation costs a processor and a record; \
@@ -75,6 +75,16 @@ pub const SERVICES: [ServiceExplanation; 7] = [
         on: "twin:hybrid-read-cache,read_cache=off",
         off: "twin:hybrid-read-cache,read_cache=off,drive_cache=off",
         rests_on: &["drive_cache.", "groups[0].drives.read"],
+    },
+    ServiceExplanation {
+        service: "tier",
+        what: "Tier of fast drives: extents that are read and written most are moved to it from slow drives, and others back. Unlike a cache it \
+               has the only copy of what it holds, and writes go to it too.",
+        plan: include_str!("tier.yaml"),
+        array: Some(("tiered.yaml", include_str!("tiered.yaml"))),
+        on: "twin:tiered.yaml",
+        off: "twin:tiered.yaml,tier=off",
+        rests_on: &["tier.", "groups[0].drives.read"],
     },
     ServiceExplanation {
         service: "mirror",

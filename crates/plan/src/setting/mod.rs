@@ -325,6 +325,7 @@ pub const SETTINGS: &[Setting] = &[
         SettingKind::Switch,
         "whether the array keeps what was read on the drives of a cache",
     ),
+    array("tier", SettingKind::Switch, "whether the array moves what is asked for most to faster drives"),
     array("mirror", SettingKind::Switch, "whether a second array has every write before it is answered"),
     array("coverage", SettingKind::Percent, "share of the capacity that volumes cover"),
     array("volume_size", size(512, units::BYTES_LIMIT, 512), "bytes of the volume that is made"),

@@ -82,6 +82,7 @@ switches! {
         reduction => "off: data is stored as it comes",
         snapshots => "off: no snapshots are taken",
         drive_cache => "off: nothing is kept on the drives of the read cache",
+        tier => "off: nothing is moved to the drives of the tier",
         mirror => "off: writes are not sent to the second array",
         failover => "off: a controller goes on working while it is updated",
         verification => "off: after an update nothing reads the stripes",
@@ -89,7 +90,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 44] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 45] = all_of(&OWN, Switches::SETTINGS);
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -145,6 +146,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "reduction" => array.reduction.is_some(),
         "snapshots" => array.snapshots.is_some(),
         "drive_cache" => array.drive_cache.is_some(),
+        "tier" => array.tier.is_some(),
         "mirror" => array.mirror.is_some(),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,

@@ -56,15 +56,20 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
     let initiators = (array.fabric.initiator.get() > 0)
         .then(|| TopologyPart::new("protocol initiator in software", array.hosts.count.count()));
     let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
-    let second = array.mirror.as_ref().map(|mirror| {
-        TopologyPart::new(&format!("second array of the same parts, {} km away", mirror.distance_km.get()), 1)
+    let distance_km = array.mirror.as_ref().map(|mirror| mirror.distance_km.get());
+    let second = distance_km.map(|distance_km| {
+        TopologyPart::new(&format!("second array of the same parts, {distance_km} km away"), 1)
     });
     let drives = array.groups.iter().enumerate().flat_map(|(index, group)| {
         let (model, count, spares) =
             (group.drives.label(), array.drives_of(group), group.keys.spares.count());
         let of_nodes = if group.is_per_node { array.node_count() } else { 1 };
         let spares = spares.saturating_mul(of_nodes).min(count);
-        let role = if array.is_cache(index) { ", read cache" } else { "" };
+        let role = match index {
+            _ if array.is_cache(index) => ", read cache",
+            _ if array.is_tier(index) => ", tier",
+            _ => "",
+        };
         let set = TopologyPart::new(&format!("{model}, {}{role}", group.layout().title()), count - spares);
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()

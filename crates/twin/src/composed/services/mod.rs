@@ -3,6 +3,7 @@
 //! A served command is made of I/Os in stages ([`request::Stage`]); each service adds its own. `docs/models/services.md` has the
 //! equations and what is left out.
 
+mod drive_cache;
 mod metadata;
 mod mirror;
 mod path;
@@ -12,13 +13,14 @@ mod resync;
 mod snapshots;
 mod sparse;
 mod thin;
+mod tier;
 
 use load::{Content, Direction};
 
 use super::set::SetState;
 use super::settings::{Condition, Settings};
-use crate::cache::{DriveCache, ReadCache, SECTOR_BYTES};
 use crate::part::Counters;
+use drive_cache::CacheOnDrives;
 use metadata::Metadata;
 use mirror::Mirror;
 use reduction::{Reduced, Reduction};
@@ -26,19 +28,7 @@ use request::{Io, Served, Stage};
 pub(crate) use snapshots::SnapshotTask;
 use snapshots::Snapshots;
 use thin::Thin;
-
-/// Read cache on the drives of a group.
-#[derive(Debug, Clone)]
-struct CacheOnDrives {
-    set: u16,
-    kept: DriveCache,
-    /// Blocks that were read once, where the second read is the one that is kept.
-    seen: Option<ReadCache>,
-    is_lost: bool,
-    hits: u64,
-    misses: u64,
-    admitted_bytes: u64,
-}
+use tier::Tier;
 
 /// Data services of an array.
 #[derive(Debug, Clone)]
@@ -47,6 +37,7 @@ pub(crate) struct Services {
     reduction: Option<Reduction>,
     pub snapshots: Option<Snapshots>,
     cache: Option<CacheOnDrives>,
+    tier: Option<Tier>,
     mirror: Option<Mirror>,
     metadata: Metadata,
     /// By command.
@@ -87,7 +78,7 @@ impl Services {
         let own = &sets[..sets.len() / array_sites(array, settings)];
         let volume_bytes: u64 = own
             .iter()
-            .filter(|state| !array.is_cache(state.set.group))
+            .filter(|state| array.may_hold_volumes(state.set.group))
             .map(|state| array::volume_bytes(array, &state.set))
             .sum();
         let services = Services {
@@ -111,15 +102,13 @@ impl Services {
             cache: array.drive_cache.as_ref().filter(|_| on.drive_cache).and_then(|cache| {
                 let set = own.iter().position(|state| array.is_cache(state.set.group))?;
                 let bytes = (own[set].set.layout.capacity_bytes() as f64 * cache.share.share()) as u64;
-                Some(CacheOnDrives {
-                    set: set as u16,
-                    kept: DriveCache::new(bytes, cache.block.get()),
-                    seen: (cache.admit.get() == 1).then(|| ReadCache::new(bytes, cache.block.get())),
-                    is_lost: false,
-                    hits: 0,
-                    misses: 0,
-                    admitted_bytes: 0,
-                })
+                Some(CacheOnDrives::new(cache, set as u16, bytes))
+            }),
+            tier: array.tier.as_ref().filter(|_| on.tier).and_then(|tier| {
+                let set = own.iter().position(|state| array.is_tier(state.set.group))?;
+                let bytes = (own[set].set.layout.capacity_bytes() as f64 * tier.share.share()) as u64;
+                let movable = own.iter().map(|state| state.volume_ends.last().copied().unwrap_or(0));
+                Some(Tier::new(tier, set as u16, bytes, &movable.collect::<Vec<_>>()))
             }),
             mirror: array.mirror.as_ref().filter(|_| on.mirror).map(Mirror::new),
             metadata: Metadata::new(
@@ -133,6 +122,7 @@ impl Services {
             || services.reduction.is_some()
             || services.snapshots.is_some()
             || services.cache.is_some()
+            || services.tier.is_some()
             || services.mirror.is_some();
         has_any.then(|| Box::new(services))
     }
@@ -178,6 +168,9 @@ impl Services {
             _ => self.plan_write(&mut served, request, now_ns),
         };
         served.order();
+        if let Some(tier) = &mut self.tier {
+            tier.place(&mut served);
+        }
         self.served[index as usize] = served;
         planned
     }
@@ -342,7 +335,9 @@ impl Services {
 
     /// Returns whether what commands need stays as it is.
     pub fn is_steady(&self) -> bool {
-        self.thin.as_ref().is_none_or(Thin::is_steady)
+        // What a tier holds depends on all I/Os since the last plan.
+        self.tier.is_none()
+            && self.thin.as_ref().is_none_or(Thin::is_steady)
             && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
             && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
             && self.mirror.as_ref().is_none_or(|mirror| mirror.resync.is_synchronous())
@@ -351,7 +346,9 @@ impl Services {
     /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
         let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
-        snapshots_ns.min(self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.next_ns()))
+        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.next_ns());
+        let tier_ns = self.tier.as_ref().map_or(u64::MAX, Tier::next_ns);
+        snapshots_ns.min(mirror_ns).min(tier_ns)
     }
 
     pub fn skip_time(&mut self, duration_ns: u64) {
@@ -371,38 +368,14 @@ impl Services {
             snapshots.count_into(counters);
         }
         if let Some(cache) = &self.cache {
-            for (name, value) in [
-                ("hits", cache.hits),
-                ("misses", cache.misses),
-                ("admitted_bytes", cache.admitted_bytes),
-                ("fill_bytes", cache.kept.filled_bytes()),
-            ] {
-                counters.add("drive_cache", name, value);
-            }
+            cache.count_into(counters);
+        }
+        if let Some(tier) = &self.tier {
+            tier.count_into(counters);
         }
         if let Some(mirror) = &self.mirror {
             mirror.count_into(counters);
         }
-    }
-}
-
-impl CacheOnDrives {
-    /// Keeps what was read from elsewhere, after the answer.
-    fn admit(&mut self, served: &mut Served, request: Request) {
-        let first = request.address.div_ceil(SECTOR_BYTES) * SECTOR_BYTES;
-        let end = (request.address + request.length_bytes) / SECTOR_BYTES * SECTOR_BYTES;
-        if first >= end {
-            return;
-        }
-        if self.seen.as_mut().is_some_and(|seen| !seen.has_seen(request.address)) {
-            return;
-        }
-        let (set, mut admitted_bytes) = (self.set, 0);
-        self.kept.keep(first, end - first, |offset_bytes, length_bytes| {
-            admitted_bytes += length_bytes;
-            served.add(Stage::After, Io::internal(Direction::Write, set, offset_bytes, length_bytes));
-        });
-        self.admitted_bytes += admitted_bytes;
     }
 }
 

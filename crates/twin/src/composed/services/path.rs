@@ -6,6 +6,7 @@ use super::super::Model;
 use super::super::command::{Command, ModelEvent, Phase, TaskKind};
 use super::request::Stage;
 use super::resync::RESYNC;
+use super::tier::TIER_TAGS;
 use super::{Io, Request, SnapshotTask};
 
 /// I/O that no command waits for.
@@ -155,6 +156,9 @@ impl Model {
         if tag == RESYNC {
             return self.unit_done(command);
         }
+        if TIER_TAGS.contains(&tag) {
+            return self.chunk_done(command);
+        }
         let Some(services) = self.services.as_mut().filter(|_| tag != NO_PARENT) else { return };
         let served = &mut services.served[tag as usize];
         if is_lost && is_part {
@@ -235,7 +239,10 @@ impl Model {
                 let record = self.make_io(0, 0, NO_PARENT, io);
                 self.begin_internal(record);
             }
-            None => self.copy_next(),
+            None => {
+                self.copy_next();
+                self.move_next();
+            }
         }
     }
 }
