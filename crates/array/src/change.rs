@@ -36,6 +36,7 @@ impl Array {
             "drive_cache" => of(self.drive_cache.as_mut()?, key),
             "tier" => of(self.tier.as_mut()?, key),
             "mirror" => of(self.mirror.as_mut()?, key),
+            "replication" => of(self.replication.as_mut()?, key),
             "rebuild" => of(&mut self.rebuild, key),
             "failover" => of(&mut self.failover, key),
             _ => self.listed_value_mut(section, key),

@@ -16,7 +16,7 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 19] = [
+const TOP_KEYS: [&str; 20] = [
     "title",
     "about",
     "hosts",
@@ -34,6 +34,7 @@ const TOP_KEYS: [&str; 19] = [
     "drive_cache",
     "tier",
     "mirror",
+    "replication",
     "rebuild",
     "failover",
 ];
@@ -187,6 +188,7 @@ impl Resolver<'_> {
             drive_cache: self.optional(document, "drive_cache", "")?,
             tier: self.optional(document, "tier", "")?,
             mirror: self.optional(document, "mirror", "links")?,
+            replication: self.optional(document, "replication", "links")?,
             rebuild: self.section(document.get("rebuild"), "", "rebuild", &[])?,
             failover: self.section(document.get("failover"), "", "failover", &[])?,
         })

@@ -43,6 +43,7 @@ impl Array {
             ("drive_cache", self.drive_cache.is_some()),
             ("tier", self.tier.is_some()),
             ("mirror", self.mirror.is_some()),
+            ("replication", self.replication.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, is_there)| is_there.then_some(name))
@@ -57,6 +58,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
         ("reduction.block", array.reduction.as_ref().map(|reduction| &reduction.block)),
         ("snapshots.extent", array.snapshots.as_ref().map(|snapshots| &snapshots.extent)),
         ("drive_cache.block", array.drive_cache.as_ref().map(|cache| &cache.block)),
+        ("replication.unit", array.replication.as_ref().map(|copies| &copies.unit)),
         ("tier.extent", array.tier.as_ref().map(|tier| &tier.extent)),
     ];
     for (path, unit) in units {
@@ -71,6 +73,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
             ("mirror", array.mirror.is_some()),
             ("drive_cache", array.drive_cache.is_some()),
             ("tier", array.tier.is_some()),
+            ("replication", array.replication.is_some()),
         ] {
             if is_there {
                 return refuse(
@@ -81,8 +84,23 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
             }
         }
     }
+    replication(array)?;
     drive_cache(array)?;
     tier(array)
+}
+
+fn replication(array: &Array) -> Result<(), Refusal> {
+    if array.replication.is_some() && array.snapshots.is_none() {
+        return refuse("replication", "copies of snapshots without snapshots", "give the array `snapshots:`");
+    }
+    if array.replication.is_some() && array.mirror.is_some() {
+        return refuse(
+            "replication",
+            "a third array beside that of the mirror is not modelled",
+            "leave `replication` or `mirror` out",
+        );
+    }
+    Ok(())
 }
 
 /// Returns the group that a service has for itself; refused where there is none of the name, or where it holds volumes.

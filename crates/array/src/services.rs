@@ -1,4 +1,4 @@
-//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a tier, a mirror.
+//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a tier, a second array.
 
 use crate::drive::{POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS};
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
@@ -90,6 +90,24 @@ section! {
         resync_unit: Kind::Bytes, 4096..=UNIT_LIMIT_BYTES, default "64KiB", "Bytes that are noted as changed, and copied, as one while the link is lost and after it is back.";
         resync_streams: Kind::Count, 1..=4096, default "128", "Units that a resynchronisation copies at once.";
         resync: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which a resynchronisation copies at most.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
+    }
+}
+
+section! {
+    /// Asynchronous copies of snapshots to a second array of the same parts.
+    Replication {
+        label: Kind::Text, 0..=0, default "replication link", "Name of the links.";
+        every: Kind::Time, 1000000..=PHASE_LIMIT_NS, default "15min", "Time from one snapshot that is copied to the next.";
+        distance_km: Kind::Count, 0..=DISTANCE_LIMIT_KM, default "0", "Length of the fibre between the two arrays, in kilometres.";
+        ports: Kind::Count, 1..=1024, default "1", "Links between the two arrays.";
+        rate: Kind::Rate, 1000000..=RATE_LIMIT, default "125MB/s", "Bytes a second of a link in each direction.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time that a command holds a link beside its bytes.";
+        latency: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Time of one way beside the distance: adapters, switches, routers.";
+        unit: Kind::Bytes, 4096..=UNIT_LIMIT_BYTES, default "64KiB", "Bytes that are noted as changed, and copied, as one.";
+        streams: Kind::Count, 1..=4096, default "32", "Units that are copied at once.";
+        limit: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which units are copied at most.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }

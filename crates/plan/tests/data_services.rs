@@ -8,6 +8,8 @@ mod limits;
 mod mirror;
 #[path = "data_services/protocol.rs"]
 mod protocol;
+#[path = "data_services/replication.rs"]
+mod replication;
 #[path = "data_services/resync.rs"]
 mod resync;
 #[path = "data_services/tier.rs"]
@@ -303,11 +305,18 @@ fn drawn_service(random: &mut Random, number: u64) -> String {
         4 => {
             format!("mirror: {{ distance_km: {}, round_trips: {} }}", random.below(200), 1 + random.below(2))
         }
-        _ => format!(
+        5 => format!(
             "tier: {{ on: tier, extent: {}KiB, every: {}ms, least: 1, rate: {}MB/s, share: 0.01% }}",
             64 << random.below(4),
             1 + random.below(20),
             100 + random.below(5000)
+        ),
+        _ => format!(
+            "replication: {{ every: {}ms, unit: {}KiB, rate: {}MB/s, distance_km: {} }}",
+            2 + random.below(20),
+            16 << random.below(4),
+            100 + random.below(2000),
+            random.below(100)
         ),
     }
 }
@@ -319,7 +328,11 @@ fn any_two_services_keep_the_laws() {
     let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
     let mut random = Random::from_seed(20);
     for number in 0..arrays {
-        let (first, second) = (number % 6, (number / 6 % 5 + 1 + number % 6) % 6);
+        let (first, second) = match (number % 7, (number / 7 % 6 + 1 + number % 7) % 7) {
+            // Copies of snapshots and a mirror would be three arrays.
+            (4, 6) | (6, 4) => (6, 0),
+            pair => pair,
+        };
         let layout = ["raid0", "raid5", "raid6", "raid10"][random.below(4) as usize];
         let cache = ["{}", "{ write_back: 64MiB }", "{ read: 16MiB }", "{ buffered: true }"]
             [random.below(4) as usize];
@@ -338,8 +351,10 @@ fn any_two_services_keep_the_laws() {
             1 + random.below(2),
             4 + 2 * random.below(4)
         );
-        let services =
-            format!("{}\n{}\n", drawn_service(&mut random, first), drawn_service(&mut random, second));
+        let is_drawn = |service: u64| first == service || second == service;
+        let snapshots = if is_drawn(6) && !is_drawn(2) { "snapshots: {}\n" } else { "" };
+        let drawn = [first, second].map(|service| drawn_service(&mut random, service)).join("\n");
+        let services = format!("{drawn}\n{snapshots}");
         let text = format!("{plain}{services}");
         let content =
             Content { compress_percent: random.below(101) as u8, dedupe_percent: random.below(101) as u8 };
@@ -350,7 +365,8 @@ fn any_two_services_keep_the_laws() {
             numjobs: 1 + random.below(4) as u32,
             seed: 1 + random.below(1000),
             shape: LoadShape { content, ..LoadShape::default() },
-            ..load(pattern, bs_bytes, 1 + random.below(16) as u32, 40)
+            // Copies of snapshots hold writes up for half of 40 ms at times: the mean is to have such in it.
+            ..load(pattern, bs_bytes, 1 + random.below(16) as u32, if is_drawn(6) { 200 } else { 40 })
         };
         let condition = ["fresh", "filled"][random.below(2) as usize];
         let settings = [("host", "off"), ("condition", condition)];
@@ -375,13 +391,14 @@ fn any_two_services_keep_the_laws() {
                 "{number}: {found} of {outstanding}\n{text}{spec:?}"
             );
         }
-        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror", "tier"];
+        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror", "tier", "replication"];
         let off: Vec<(&str, &str)> = settings
             .iter()
             .copied()
             .chain([(names[first as usize], "off"), (names[second as usize], "off")])
+            .chain(is_drawn(6).then_some(("snapshots", "off")))
             .collect();
-        if first != 2 && second != 2 {
+        if !is_drawn(2) {
             let without = run(&mut twin_of(&text, &off), &spec);
             let never = run(&mut twin_of(&plain, &settings[..1.max(settings.len())]), &spec);
             assert_eq!(without, never, "{number}\n{text}");

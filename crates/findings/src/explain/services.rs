@@ -35,7 +35,7 @@ impl ServiceExplanation {
 }
 
 /// All data services that are explained.
-pub const SERVICES: [ServiceExplanation; 8] = [
+pub const SERVICES: [ServiceExplanation; 9] = [
     ServiceExplanation {
         service: "thin",
         what: "Thin provisioning: capacity is allocated with the first write to it, in units. An allocation costs a processor and a record; \
@@ -94,6 +94,16 @@ pub const SERVICES: [ServiceExplanation; 8] = [
         on: "twin:two-sites",
         off: "twin:two-sites,mirror=off",
         rests_on: &["mirror."],
+    },
+    ServiceExplanation {
+        service: "replication",
+        what: "Asynchronous copies of snapshots to a second array: at every interval a snapshot is taken, and what was changed since the last one \
+               crosses. No write waits for it; the second array is as old as the last snapshot that it has whole.",
+        plan: include_str!("replication.yaml"),
+        array: Some(("copied.yaml", include_str!("copied.yaml"))),
+        on: "twin:copied.yaml",
+        off: "twin:copied.yaml,replication=off",
+        rests_on: &["replication.", "snapshots.", "groups[0].drives.read"],
     },
     ServiceExplanation {
         service: "limits",

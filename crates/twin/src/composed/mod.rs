@@ -156,7 +156,7 @@ pub(crate) struct Model {
     has_snapshots: bool,
     /// The array has a mirror, be it switched off.
     has_mirror: bool,
-    /// Sets and controllers of the first array, of two with a mirror.
+    /// Sets and controllers of the first array, of two with a mirror or copies of snapshots.
     own_sets: usize,
     own_controllers: usize,
     verifies: bool,
@@ -523,9 +523,10 @@ impl ArrayModel for Model {
         self.groups.count_into(&mut counters);
         let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
         self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
-        volume::count_limits(&self.volumes, self.clock_ns.max(self.now_ns), &mut counters);
+        let now_ns = self.clock_ns.max(self.now_ns);
+        volume::count_limits(&self.volumes, now_ns, &mut counters);
         if let Some(services) = &self.services {
-            services.count_into(&mut counters);
+            services.count_into(now_ns, &mut counters);
         }
         counters.into_list()
     }

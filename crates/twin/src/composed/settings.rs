@@ -84,13 +84,14 @@ switches! {
         drive_cache => "off: nothing is kept on the drives of the read cache",
         tier => "off: nothing is moved to the drives of the tier",
         mirror => "off: writes are not sent to the second array",
+        replication => "off: no snapshots are copied to a second array",
         failover => "off: a controller goes on working while it is updated",
         verification => "off: after an update nothing reads the stripes",
     }
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 45] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 46] = all_of(&OWN, Switches::SETTINGS);
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -148,6 +149,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "drive_cache" => array.drive_cache.is_some(),
         "tier" => array.tier.is_some(),
         "mirror" => array.mirror.is_some(),
+        "replication" => array.replication.is_some(),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,

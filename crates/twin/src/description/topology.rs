@@ -57,6 +57,7 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
         .then(|| TopologyPart::new("protocol initiator in software", array.hosts.count.count()));
     let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
     let distance_km = array.mirror.as_ref().map(|mirror| mirror.distance_km.get());
+    let distance_km = distance_km.or(array.replication.as_ref().map(|copies| copies.distance_km.get()));
     let second = distance_km.map(|distance_km| {
         TopologyPart::new(&format!("second array of the same parts, {distance_km} km away"), 1)
     });

@@ -7,7 +7,9 @@ mod drive_cache;
 mod metadata;
 mod mirror;
 mod path;
+mod peer;
 mod reduction;
+mod replication;
 mod request;
 mod resync;
 mod snapshots;
@@ -24,6 +26,7 @@ use drive_cache::CacheOnDrives;
 use metadata::Metadata;
 use mirror::Mirror;
 use reduction::{Reduced, Reduction};
+use replication::Replication;
 use request::{Io, Served, Stage};
 pub(crate) use snapshots::SnapshotTask;
 use snapshots::Snapshots;
@@ -39,6 +42,7 @@ pub(crate) struct Services {
     cache: Option<CacheOnDrives>,
     tier: Option<Tier>,
     mirror: Option<Mirror>,
+    replication: Option<Replication>,
     metadata: Metadata,
     /// By command.
     served: Vec<Served>,
@@ -111,6 +115,7 @@ impl Services {
                 Some(Tier::new(tier, set as u16, bytes, &movable.collect::<Vec<_>>()))
             }),
             mirror: array.mirror.as_ref().filter(|_| on.mirror).map(Mirror::new),
+            replication: array.replication.as_ref().filter(|_| on.replication).map(Replication::new),
             metadata: Metadata::new(
                 seed,
                 own.iter().map(|state| state.set.layout.capacity_bytes()).collect(),
@@ -123,7 +128,8 @@ impl Services {
             || services.snapshots.is_some()
             || services.cache.is_some()
             || services.tier.is_some()
-            || services.mirror.is_some();
+            || services.mirror.is_some()
+            || services.replication.is_some();
         has_any.then(|| Box::new(services))
     }
 
@@ -237,6 +243,9 @@ impl Services {
             time_ns += reducing_ns;
             (offset_bytes, length_bytes) = (first, stored_bytes);
         }
+        if let Some(replication) = &mut self.replication {
+            replication.change(request.set, offset_bytes, length_bytes);
+        }
         self.add_data(served, Direction::Write, request, offset_bytes, length_bytes);
         served.is_mirrored = self.mirror.is_some();
         (time_ns, deleted)
@@ -335,8 +344,9 @@ impl Services {
 
     /// Returns whether what commands need stays as it is.
     pub fn is_steady(&self) -> bool {
-        // What a tier holds depends on all I/Os since the last plan.
+        // What a tier holds, and what is to be copied, depends on all I/Os since the last plan or snapshot.
         self.tier.is_none()
+            && self.replication.is_none()
             && self.thin.as_ref().is_none_or(Thin::is_steady)
             && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
             && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
@@ -346,9 +356,10 @@ impl Services {
     /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
         let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
-        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.next_ns());
+        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.units.next_ns());
         let tier_ns = self.tier.as_ref().map_or(u64::MAX, Tier::next_ns);
-        snapshots_ns.min(mirror_ns).min(tier_ns)
+        let replication_ns = self.replication.as_ref().map_or(u64::MAX, Replication::next_ns);
+        snapshots_ns.min(mirror_ns).min(tier_ns).min(replication_ns)
     }
 
     pub fn skip_time(&mut self, duration_ns: u64) {
@@ -357,7 +368,14 @@ impl Services {
         }
     }
 
-    pub fn count_into(&self, counters: &mut Counters) {
+    /// Time of one way to the second array; 0 without one.
+    fn peer_way_ns(&self) -> u64 {
+        let of_mirror = self.mirror.as_ref().map(Mirror::way_ns);
+        of_mirror.or(self.replication.as_ref().map(Replication::way_ns)).unwrap_or(0)
+    }
+
+    /// Counts what each has done until now.
+    pub fn count_into(&self, now_ns: u64, counters: &mut Counters) {
         if let Some(thin) = &self.thin {
             thin.count_into(counters);
         }
@@ -376,10 +394,15 @@ impl Services {
         if let Some(mirror) = &self.mirror {
             mirror.count_into(counters);
         }
+        if let Some(replication) = &self.replication {
+            replication.count_into(now_ns, counters);
+        }
     }
 }
 
-/// Arrays that are simulated: two with a mirror.
+/// Arrays that are simulated: two with a mirror or copies of snapshots.
 pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
-    if array.mirror.is_some() && settings.on.mirror { 2 } else { 1 }
+    let has_mirror = array.mirror.is_some() && settings.on.mirror;
+    let has_copies = array.replication.is_some() && settings.on.replication;
+    if has_mirror || has_copies { 2 } else { 1 }
 }

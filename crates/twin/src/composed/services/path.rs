@@ -4,8 +4,8 @@ use load::Direction;
 
 use super::super::Model;
 use super::super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::replication::COPY;
 use super::request::Stage;
-use super::resync::RESYNC;
 use super::tier::TIER_TAGS;
 use super::{Io, Request, SnapshotTask};
 
@@ -144,8 +144,8 @@ impl Model {
     /// Returns when the end of an I/O is known to its command: that of the second array has its way back.
     pub(in super::super) fn ends_at_ns(&self, index: u32, at_ns: u64) -> u64 {
         let is_remote = usize::from(self.commands.get(index).set) >= self.own_sets;
-        let mirror = self.services.as_ref().and_then(|services| services.mirror.as_ref());
-        at_ns + mirror.filter(|_| is_remote).map_or(0, |mirror| mirror.way_ns())
+        let services = self.services.as_ref().filter(|_| is_remote);
+        at_ns + services.map_or(0, |services| services.peer_way_ns())
     }
 
     /// An I/O of a command is done.
@@ -153,7 +153,7 @@ impl Model {
         let command = *self.commands.get(index);
         let Command { tag, is_lost, is_part, .. } = command;
         self.end(index);
-        if tag == RESYNC {
+        if tag == COPY {
             return self.unit_done(command);
         }
         if TIER_TAGS.contains(&tag) {
@@ -240,6 +240,7 @@ impl Model {
                 self.begin_internal(record);
             }
             None => {
+                self.begin_cycle();
                 self.copy_next();
                 self.move_next();
             }

@@ -7,8 +7,8 @@ use load::Direction;
 use super::super::Model;
 use super::super::command::Command;
 use super::super::rates::rate;
+use super::replication::COPY;
 use super::request::{Served, Stage};
-use super::resync::RESYNC;
 use super::{Io, sparse};
 use crate::engine::Rate;
 use crate::part::Counters;
@@ -16,7 +16,7 @@ use crate::part::Counters;
 /// Bytes of an extent that are read, and then written, at once.
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Tags of I/Os that move extents: one for each of those that move at once.
-pub(super) const TIER_TAGS: std::ops::Range<u32> = RESYNC - array::TIER_MOVES_LIMIT as u32..RESYNC;
+pub(super) const TIER_TAGS: std::ops::Range<u32> = COPY - array::TIER_MOVES_LIMIT as u32..COPY;
 
 /// Move of an extent in one direction, or of one out and another in.
 #[derive(Debug, Clone, Copy)]
