@@ -154,6 +154,14 @@ fn counts(array: &Array) -> Result<(), Refusal> {
                 "use a power of two from 4KiB on, as 64KiB or 1MiB",
             );
         }
+        let size = &volume.keys.size;
+        if size.get() > 0 && unit > size.get() {
+            return refuse(
+                format!("volumes[{index}].stripe_unit"),
+                format!("{} is more than a volume has ({})", volume.keys.stripe_unit.text, size.text),
+                "make it smaller, or the volumes larger",
+            );
+        }
     }
     if array.cache.buffered.is_on() && array.cache.write_back.get() > 0 {
         return refuse(

@@ -46,5 +46,5 @@ pub use services::{
 };
 pub use sets::{DriveSlot, Set, VolumePlace, sets, volume_bytes};
 pub use suggest::{did_you_mean, nearest, shorten};
-pub use volume_limits::limited_volumes;
+pub use volume_limits::{limited_volumes, striped_volumes};
 pub use warnings::{Warning, warnings};

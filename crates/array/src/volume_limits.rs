@@ -18,6 +18,12 @@ impl Limit {
     }
 }
 
+/// Volumes of each entry over which the hosts stripe.
+pub fn striped_volumes(array: &Array) -> impl Iterator<Item = u32> + '_ {
+    let striped = array.volumes.iter().filter(|volume| volume.keys.stripe_unit.get() > 0);
+    striped.map(|volume| volume.keys.count.count()).filter(|count| *count > 1)
+}
+
 /// Volumes that have limits, and how many of them have credits beside.
 pub fn limited_volumes(array: &Array) -> (u32, u32) {
     let limited = array.volumes.iter().filter_map(|volume| {

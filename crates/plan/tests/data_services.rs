@@ -14,6 +14,8 @@ mod replication;
 mod resync;
 #[path = "data_services/tier.rs"]
 mod tier;
+#[path = "data_services/volume_manager.rs"]
+mod volume_manager;
 
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};

@@ -215,6 +215,13 @@ const WRONG: &[(&str, usize, &str, usize, &str)] = &[
     (RIGHT, 8, "volumes: { name: lun, on: falsh }", 8, "no group or pool `falsh`"),
     (RIGHT, 8, "volumes: { name: lun, count: 8, size: 900TiB, on: flash }", 8, "do not fit"),
     (RIGHT, 8, "volumes: { name: lun, count: 100000 }", 8, "out of range"),
+    (
+        RIGHT,
+        8,
+        "volumes: { name: lun, count: 2, size: 1MiB, stripe_unit: 2MiB }",
+        8,
+        "more than a volume has",
+    ),
     (RIGHT, 8, "volumes: { name: lun, limit: { iops: 0 } }", 8, "out of range"),
     (RIGHT, 8, "volumes: { name: lun, limit: { burst: 3 } }", 8, "no key `burst`"),
     (RIGHT, 8, "volumes: { name: lun, limit: { burst_iops: many } }", 8, "cannot be `many`"),

@@ -35,7 +35,7 @@ impl ServiceExplanation {
 }
 
 /// All data services that are explained.
-pub const SERVICES: [ServiceExplanation; 9] = [
+pub const SERVICES: [ServiceExplanation; 10] = [
     ServiceExplanation {
         service: "thin",
         what: "Thin provisioning: capacity is allocated with the first write to it, in units. An allocation costs a processor and a record; \
@@ -114,6 +114,16 @@ pub const SERVICES: [ServiceExplanation; 9] = [
         on: "twin:credits.yaml",
         off: "twin:credits.yaml,limits=off",
         rests_on: &["volumes[0].limit."],
+    },
+    ServiceExplanation {
+        service: "volume-manager",
+        what: "Stripe of a volume manager on the host: units of one volume follow those of the next, and an I/O becomes one for each unit that it \
+               touches. What each volume may do adds up, also for I/Os in order.",
+        plan: include_str!("volume-manager.yaml"),
+        array: Some(("striped.yaml", include_str!("striped.yaml"))),
+        on: "twin:striped.yaml",
+        off: "twin:striped.yaml,volume_manager=off",
+        rests_on: &["volumes[0].stripe_unit", "volumes[0].limit."],
     },
     ServiceExplanation {
         service: "protocol",

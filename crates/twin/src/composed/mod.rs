@@ -61,7 +61,7 @@ use set::SetState;
 pub(crate) use settings::settings_of;
 use settings::{Condition, Settings};
 use streams::Streams;
-use volume::{Entry, VolumeState};
+use volume::{Entry, StripeTally, VolumeState};
 
 /// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
@@ -175,6 +175,7 @@ pub(crate) struct Model {
     sets: Vec<SetState>,
     volumes: Vec<VolumeState>,
     entries: Vec<Entry>,
+    stripes: StripeTally,
     /// Names of the entries.
     entry_names: Vec<String>,
     attachments: Vec<Attachment>,
@@ -394,6 +395,7 @@ impl ArrayModel for Model {
             sets,
             volumes,
             entries,
+            stripes: StripeTally::default(),
             entry_names: array.volumes.iter().map(|volume| volume.keys.name.text.clone()).collect(),
             attachments: vec![Attachment { first_job: 0, entry: settings.volume }],
             commands: Slab::default(),
@@ -524,6 +526,7 @@ impl ArrayModel for Model {
         let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
         self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
         let now_ns = self.clock_ns.max(self.now_ns);
+        self.stripes.count_into(&self.entries, &mut counters);
         volume::count_limits(&self.volumes, now_ns, &mut counters);
         if let Some(services) = &self.services {
             services.count_into(now_ns, &mut counters);

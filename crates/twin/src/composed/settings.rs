@@ -77,6 +77,7 @@ switches! {
         rotation => "off: every sector is under the head when it is wanted",
         reordering => "off: hard disks serve commands in the order of their arrival",
         drive_buffer => "off: hard disks neither read ahead nor acknowledge writes early",
+        volume_manager => "off: hosts use volumes one after the other, and do not stripe over them",
         limits => "off: volumes have no limits",
         thin => "off: all capacity is allocated, and finding it takes no time",
         reduction => "off: data is stored as it comes",
@@ -91,7 +92,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 46] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 47] = all_of(&OWN, Switches::SETTINGS);
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -142,6 +143,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "seek" | "rotation" | "reordering" | "drive_buffer" => {
             has(|drives| matches!(drives, array::Drives::HardDisk(_)))
         }
+        "volume_manager" => array::striped_volumes(array).next().is_some(),
         "limits" => array.volumes.iter().any(|volume| volume.limit.is_some()),
         "thin" => array.thin.is_some(),
         "reduction" => array.reduction.is_some(),

@@ -127,6 +127,25 @@ impl Limiter {
     }
 }
 
+/// Counts of the hosts' stripes over volumes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StripeTally {
+    /// I/Os over several units, and the I/Os to volumes that they became.
+    pub split_ios: u64,
+    pub pieces: u64,
+}
+
+impl StripeTally {
+    /// Counts beside the width of the stripes.
+    pub fn count_into(self, entries: &[Entry], counters: &mut Counters) {
+        let is_striped = |entry: &Entry| entry.stripe.is_some() && entry.volumes.len() > 1;
+        if entries.iter().any(is_striped) {
+            counters.add("volume_manager", "split_ios", self.split_ios);
+            counters.add("volume_manager", "pieces", self.pieces);
+        }
+    }
+}
+
 /// Counts what the limits of all volumes did, and the credits that are left of them.
 pub(crate) fn count_limits(volumes: &[VolumeState], now_ns: u64, counters: &mut Counters) {
     let limiters = || volumes.iter().filter_map(|volume| volume.limiter.as_ref());

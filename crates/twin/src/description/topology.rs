@@ -55,6 +55,12 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
     }
     let initiators = (array.fabric.initiator.get() > 0)
         .then(|| TopologyPart::new("protocol initiator in software", array.hosts.count.count()));
+    let stripes = array::striped_volumes(array).map(|volumes| {
+        TopologyPart::new(
+            &format!("volume manager, stripe over {volumes} volumes"),
+            array.hosts.count.count(),
+        )
+    });
     let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
     let distance_km = array.mirror.as_ref().map(|mirror| mirror.distance_km.get());
     let distance_km = distance_km.or(array.replication.as_ref().map(|copies| copies.distance_km.get()));
@@ -76,7 +82,7 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
         [Some(set), spares].into_iter().flatten()
     });
     Topology {
-        hosts: std::iter::once(hosts).chain(initiators).collect(),
+        hosts: std::iter::once(hosts).chain(stripes).chain(initiators).collect(),
         links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
         controllers,
         drives: drives.chain(second).collect(),
