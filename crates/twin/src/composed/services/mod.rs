@@ -25,6 +25,7 @@ use crate::part::Counters;
 use drive_cache::CacheOnDrives;
 use metadata::Metadata;
 use mirror::Mirror;
+pub(crate) use peer::array_sites;
 use reduction::{Reduced, Reduction};
 use replication::Replication;
 use request::{Io, Served, Stage};
@@ -398,11 +399,4 @@ impl Services {
             replication.count_into(now_ns, counters);
         }
     }
-}
-
-/// Arrays that are simulated: two with a mirror or copies of snapshots.
-pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
-    let has_mirror = array.mirror.is_some() && settings.on.mirror;
-    let has_copies = array.replication.is_some() && settings.on.replication;
-    if has_mirror || has_copies { 2 } else { 1 }
 }

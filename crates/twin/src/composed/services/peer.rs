@@ -6,6 +6,7 @@ use crate::engine::Rate;
 use crate::part::{Counters, LinkDirection};
 
 use super::super::rates::rate;
+use super::super::settings::Settings;
 
 /// Links to the second array, as one pipe of their sum.
 #[derive(Debug, Clone)]
@@ -144,4 +145,11 @@ impl Units {
             self.wait(from_ns);
         }
     }
+}
+
+/// Arrays that are simulated: two with a mirror or copies of snapshots.
+pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
+    let has_mirror = array.mirror.is_some() && settings.on.mirror;
+    let has_copies = array.replication.is_some() && settings.on.replication;
+    if has_mirror || has_copies { 2 } else { 1 }
 }
