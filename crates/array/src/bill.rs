@@ -43,10 +43,10 @@ pub fn bill(array: &Array) -> Bill {
 
 fn items(array: &Array) -> Vec<Item<'_>> {
     let mut items = Vec::new();
-    // A mirror is between two arrays of the same parts.
-    let arrays = if array.mirror.is_some() { 2 } else { 1 };
+    // A mirror, and copies of snapshots, are between two arrays of the same parts.
+    let arrays = if array.mirror.is_some() || array.replication.is_some() { 2 } else { 1 };
     let mut add = |path: &str, count: u64, price, power| {
-        let count = if matches!(path, "hosts" | "mirror") { count } else { count * arrays };
+        let count = if matches!(path, "hosts" | "mirror" | "replication") { count } else { count * arrays };
         items.push(Item { path: path.to_owned(), count, price, power });
     };
     let nodes = u64::from(array.node_count());
@@ -55,6 +55,9 @@ fn items(array: &Array) -> Vec<Item<'_>> {
     add("fabric", array.fabric.ports.get(), &array.fabric.price_usd, &array.fabric.watts);
     if let Some(mirror) = &array.mirror {
         add("mirror", mirror.ports.get(), &mirror.price_usd, &mirror.watts);
+    }
+    if let Some(replication) = &array.replication {
+        add("replication", replication.ports.get(), &replication.price_usd, &replication.watts);
     }
     if let Some(network) = &array.network {
         add("nodes.network", nodes * network.ports.get(), &network.price_usd, &network.watts);

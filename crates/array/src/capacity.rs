@@ -34,7 +34,8 @@ pub fn capacity(array: &Array, sets: &[Set]) -> Vec<Capacity> {
         let drives = (set.slots.len() + set.spares.len()) as u32;
         let drive_bytes = group.drives.capacity_bytes();
         let raw_bytes = (u64::from(drives) as f64 * drive_bytes as f64 * share) as u64;
-        let usable_bytes = if array.is_cache(set.group) { 0 } else { crate::sets::volume_bytes(array, set) };
+        let has_volumes = array.may_hold_volumes(set.group);
+        let usable_bytes = if has_volumes { crate::sets::volume_bytes(array, set) } else { 0 };
         if let Some(known) = all.iter_mut().find(|known| known.name == name) {
             known.drives += drives;
             known.raw_bytes += raw_bytes;

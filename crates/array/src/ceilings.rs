@@ -2,7 +2,7 @@
 //!
 //! A ceiling is an upper bound for random access over all volumes with nothing in a cache: the busy time that an I/O costs each
 //! kind of part, divided by how many such parts there are (the utilisation law; Lazowska et al. 1984, 3.2). What keeps nobody
-//! waiting (latencies) bounds nothing. Writes count without garbage collection: it only lowers what the drives do. Ceilings of
+//! waiting (latencies) bounds nothing. With a tier the drives are those of both, wherever the load lies. Writes count without garbage collection: it only lowers what the drives do. Ceilings of
 //! drives and back ends are for content that data reduction does not shrink.
 
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub const BLOCK_SIZES: [u64; 3] = [4096, 131_072, 1_048_576];
 /// Upper bound of one kind of part for one kind of load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `mirror`, `backend` or `drives`.
+    /// Kind of part: `hosts`, `links`, `controllers`, `network`, `mirror`, `backend`, `drives` or `limits` of volumes.
     pub part: &'static str,
     /// Group or pool whose volumes are loaded.
     pub on: String,
@@ -226,20 +226,26 @@ pub fn demand(array: &Array, sets: &[Set], set: &Set, is_read: bool, block_bytes
 pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
     let mut all = Vec::new();
     let mut seen: Vec<String> = Vec::new();
+    let tier = sets.iter().find(|set| array.is_tier(set.group));
     for set in sets {
         let group = &array.groups[set.group];
         let on =
             set.pool.map_or_else(|| group.name().to_owned(), |pool| array.pools[pool].keys.name.text.clone());
-        if seen.contains(&on) || array.is_cache(set.group) {
+        if seen.contains(&on) || !array.may_hold_volumes(set.group) {
             continue;
         }
         seen.push(on.clone());
         for is_read in [true, false] {
             for block_bytes in BLOCK_SIZES {
-                let demand = demand(array, sets, set, is_read, block_bytes);
+                let demand = with_tier(
+                    demand(array, sets, set, is_read, block_bytes),
+                    tier.map(|tier| demand(array, sets, tier, is_read, block_bytes)),
+                );
                 let processor_ns = demand.processor_ns + demand.parity_processor_ns;
                 let controller_ns =
                     processor_ns.max(demand.copy_ns).max(demand.parity_ns).max(demand.buffer_ns);
+                let limit_ns =
+                    crate::volume_limits::ceiling(array, &on, block_bytes).map_or(0.0, |iops| 1e9 / iops);
                 let parts = [
                     ("links", demand.link_ns),
                     ("controllers", controller_ns),
@@ -247,6 +253,7 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
                     ("mirror", demand.mirror_ns),
                     ("backend", demand.backend_ns),
                     ("drives", demand.drive_ns),
+                    ("limits", limit_ns),
                 ];
                 for (part, busy_ns) in parts {
                     let iops = if busy_ns > 0.0 { 1e9 / busy_ns } else { f64::INFINITY };
@@ -258,6 +265,24 @@ pub fn ceilings(array: &Array, sets: &[Set]) -> Vec<Ceiling> {
         }
     }
     all
+}
+
+/// Least demand of an I/O that may be for the volumes' own drives or for a tier: both serve at once, and parity is that of
+/// either.
+fn with_tier(own: Demand, tier: Option<Demand>) -> Demand {
+    let Some(tier) = tier else { return own };
+    let in_parallel = |own_ns: f64, tier_ns: f64| match own_ns > 0.0 && tier_ns > 0.0 {
+        true => own_ns * tier_ns / (own_ns + tier_ns),
+        false => 0.0,
+    };
+    Demand {
+        processor_ns: own.processor_ns.min(tier.processor_ns),
+        parity_processor_ns: own.parity_processor_ns.min(tier.parity_processor_ns),
+        parity_ns: own.parity_ns.min(tier.parity_ns),
+        backend_ns: in_parallel(own.backend_ns, tier.backend_ns),
+        drive_ns: in_parallel(own.drive_ns, tier.drive_ns),
+        ..own
+    }
 }
 
 /// Processor time that data reduction costs a write whatever its content: fingerprints, or compression where nothing is deduplicated.

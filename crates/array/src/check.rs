@@ -48,6 +48,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
         pool_shape(array, index, pool)?;
     }
     crate::service_check::check(array)?;
+    crate::volume_limits::check(array)?;
     crate::sets::build(array).map(|_| ())
 }
 
@@ -151,6 +152,14 @@ fn counts(array: &Array) -> Result<(), Refusal> {
                 format!("volumes[{index}].stripe_unit"),
                 format!("{} is no unit of a stripe", volume.keys.stripe_unit.text),
                 "use a power of two from 4KiB on, as 64KiB or 1MiB",
+            );
+        }
+        let size = &volume.keys.size;
+        if size.get() > 0 && unit > size.get() {
+            return refuse(
+                format!("volumes[{index}].stripe_unit"),
+                format!("{} is more than a volume has ({})", volume.keys.stripe_unit.text, size.text),
+                "make it smaller, or the volumes larger",
             );
         }
     }

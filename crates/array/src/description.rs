@@ -9,7 +9,7 @@ use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
 use crate::parameter::Parameter;
 use crate::quantity::Kind;
 use crate::section::section;
-use crate::services::{DriveCache, Mirror, Reduction, Snapshots, Thin};
+use crate::services::{DriveCache, Mirror, Reduction, Replication, Snapshots, Thin, Tier};
 
 /// Most hosts, ports, nodes or controllers.
 const PART_LIMIT: u64 = 1024;
@@ -387,8 +387,12 @@ pub struct Array {
     pub snapshots: Option<Snapshots>,
     /// Read cache on drives.
     pub drive_cache: Option<DriveCache>,
+    /// Tier of fast drives.
+    pub tier: Option<Tier>,
     /// Synchronous mirror.
     pub mirror: Option<Mirror>,
+    /// Asynchronous copies of snapshots.
+    pub replication: Option<Replication>,
     /// Rebuild of lost drives.
     pub rebuild: Rebuild,
     /// Controllers that fail or are updated.
@@ -479,8 +483,14 @@ impl Array {
         if let Some(cache) = &self.drive_cache {
             add("drive_cache", cache, &mut all);
         }
+        if let Some(tier) = &self.tier {
+            add("tier", tier, &mut all);
+        }
         if let Some(mirror) = &self.mirror {
             add("mirror", mirror, &mut all);
+        }
+        if let Some(replication) = &self.replication {
+            add("replication", replication, &mut all);
         }
         add("rebuild", &self.rebuild, &mut all);
         add("failover", &self.failover, &mut all);

@@ -24,6 +24,7 @@ mod services;
 mod sets;
 mod suggest;
 mod value;
+mod volume_limits;
 mod warnings;
 
 pub use bill::{Bill, bill};
@@ -40,7 +41,10 @@ pub use problem::Problem;
 pub use quantity::{Endurance, Kind, UNKNOWN, UNLIMITED};
 pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
 pub use section::{Key, Section};
-pub use services::{DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Snapshots, Thin};
+pub use services::{
+    DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Replication, Snapshots, TIER_MOVES_LIMIT, Thin, Tier,
+};
 pub use sets::{DriveSlot, Set, VolumePlace, sets, volume_bytes};
 pub use suggest::{did_you_mean, nearest, shorten};
+pub use volume_limits::{limited_volumes, striped_volumes};
 pub use warnings::{Warning, warnings};

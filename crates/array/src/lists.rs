@@ -221,9 +221,11 @@ impl Resolver<'_> {
             return Ok(volumes);
         }
         // One volume on each pool, and on each group that has none.
-        let cache_on = document.get("drive_cache").and_then(|cache| cache.get("on")).and_then(Node::scalar);
+        let named_by = |service: &str| document.get(service)?.get("on")?.scalar();
+        let taken = ["drive_cache", "tier"].map(named_by);
         let is_free = |group: &&Group| {
-            !pools.iter().any(|pool| pool.keys.on.text == group.name()) && cache_on != Some(group.name())
+            !pools.iter().any(|pool| pool.keys.on.text == group.name())
+                && !taken.contains(&Some(group.name()))
         };
         let names = pools
             .iter()

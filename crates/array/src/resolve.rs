@@ -16,7 +16,7 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 18] = [
+const TOP_KEYS: [&str; 20] = [
     "title",
     "about",
     "hosts",
@@ -32,7 +32,9 @@ const TOP_KEYS: [&str; 18] = [
     "reduction",
     "snapshots",
     "drive_cache",
+    "tier",
     "mirror",
+    "replication",
     "rebuild",
     "failover",
 ];
@@ -184,7 +186,9 @@ impl Resolver<'_> {
             reduction: self.optional(document, "reduction", "")?,
             snapshots: self.optional(document, "snapshots", "")?,
             drive_cache: self.optional(document, "drive_cache", "")?,
+            tier: self.optional(document, "tier", "")?,
             mirror: self.optional(document, "mirror", "links")?,
+            replication: self.optional(document, "replication", "links")?,
             rebuild: self.section(document.get("rebuild"), "", "rebuild", &[])?,
             failover: self.section(document.get("failover"), "", "failover", &[])?,
         })

@@ -1,4 +1,4 @@
-//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a mirror.
+//! Data services of an array: thin provisioning, reduction, snapshots, a read cache on drives, a tier, a second array.
 
 use crate::drive::{POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS};
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
@@ -59,6 +59,24 @@ section! {
     }
 }
 
+/// Most extents of a tier that move at once.
+pub const TIER_MOVES_LIMIT: u64 = 1024;
+
+section! {
+    /// Tier of fast drives before those of the volumes: extents that are read and written most are moved to it.
+    Tier {
+        on: Kind::Text, 0..=0, "Group whose drives are the tier; it has no volumes.";
+        extent: Kind::Bytes, 65536..=UNIT_LIMIT_BYTES, default "256MiB", "Bytes that are moved as one.";
+        every: Kind::Time, 1000000..=PHASE_LIMIT_NS, default "60min", "Time from one plan of moves to the next.";
+        least: Kind::Count, 1..=1000000, default "2", "I/Os to an extent between two plans from which it may be promoted.";
+        margin: Kind::Share, 0..=10000000, default "25%", "Share by which an extent must be asked for more often than the one that it drives out.";
+        decay: Kind::Share, 0..=1000000, default "50%", "Share of an extent's count that is left for the next plan.";
+        moves: Kind::Count, 1..=TIER_MOVES_LIMIT, default "4", "Extents that are moved at once.";
+        rate: Kind::Limit, 1000000..=RATE_LIMIT, default "200MB/s", "Rate at which all moves together read at most.";
+        share: Kind::Share, 1..=1000000, default "100%", "Share of the group that is used.";
+    }
+}
+
 section! {
     /// Synchronous mirror: a second array of the same parts, which has every write before it is answered.
     Mirror {
@@ -72,6 +90,24 @@ section! {
         resync_unit: Kind::Bytes, 4096..=UNIT_LIMIT_BYTES, default "64KiB", "Bytes that are noted as changed, and copied, as one while the link is lost and after it is back.";
         resync_streams: Kind::Count, 1..=4096, default "128", "Units that a resynchronisation copies at once.";
         resync: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which a resynchronisation copies at most.";
+        price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
+        watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
+    }
+}
+
+section! {
+    /// Asynchronous copies of snapshots to a second array of the same parts.
+    Replication {
+        label: Kind::Text, 0..=0, default "replication link", "Name of the links.";
+        every: Kind::Time, 1000000..=PHASE_LIMIT_NS, default "15min", "Time from one snapshot that is copied to the next.";
+        distance_km: Kind::Count, 0..=DISTANCE_LIMIT_KM, default "0", "Length of the fibre between the two arrays, in kilometres.";
+        ports: Kind::Count, 1..=1024, default "1", "Links between the two arrays.";
+        rate: Kind::Rate, 1000000..=RATE_LIMIT, default "125MB/s", "Bytes a second of a link in each direction.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "2us", "Time that a command holds a link beside its bytes.";
+        latency: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Time of one way beside the distance: adapters, switches, routers.";
+        unit: Kind::Bytes, 4096..=UNIT_LIMIT_BYTES, default "64KiB", "Bytes that are noted as changed, and copied, as one.";
+        streams: Kind::Count, 1..=4096, default "32", "Units that are copied at once.";
+        limit: Kind::Limit, 1000000..=RATE_LIMIT, default "unlimited", "Rate at which units are copied at most.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one link in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one link under load.";
     }

@@ -317,7 +317,9 @@ fn volume_targets(array: &Array, sets: &[Set]) -> Result<Vec<Vec<usize>>, Refusa
         let on = &volume.keys.on.text;
         let is_on = |set: &Set| match set.pool {
             Some(pool) => on.is_empty() || array.pools[pool].keys.name.text == *on,
-            None => !array.is_cache(set.group) && (on.is_empty() || array.groups[set.group].name() == on),
+            None => {
+                array.may_hold_volumes(set.group) && (on.is_empty() || array.groups[set.group].name() == on)
+            }
         };
         let named: Vec<usize> = (0..sets.len()).filter(|&set| is_on(&sets[set])).collect();
         let path = || format!("volumes[{entry}].on");

@@ -785,8 +785,8 @@ pub struct ExportArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A kind of finding, as `arraylab findings` names it, or a data service: thin, reduction, snapshots, drive-cache, mirror,
-    /// limits, protocol
+    /// A kind of finding, as `arraylab findings` names it, or a data service: thin, reduction, snapshots, drive-cache, tier,
+    /// mirror, replication, limits, volume-manager, protocol
     pub finding: String,
 }
 

@@ -258,9 +258,8 @@ fn few(part: &PartUse, numbers: &Numbers<'_>) -> Reason {
 /// Link, controller, drive or generator, by what a twin calls its parts.
 fn class(part: &PartUse) -> &'static str {
     match (part.part.as_str(), part.resource.as_str()) {
-        ("link" | "port" | "network" | "nic" | "drive-links" | "mirror", _) | (_, "send" | "receive") => {
-            "link"
-        }
+        ("link" | "port" | "network" | "nic" | "drive-links" | "mirror" | "replication", _)
+        | (_, "send" | "receive") => "link",
         ("controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer", _) => "controller",
         ("host" | "hosts" | "client", _) => "generator",
         _ => "drive",

@@ -10,6 +10,8 @@ macro_rules! entry {
 
 /// Entries by identifier, which is the name of the file.
 const ENTRIES: &[(&str, &str)] = &[
+    entry!("aws-rds-gp2-30gb"),
+    entry!("bcache-disks"),
     entry!("dorado-2100-g2"),
     entry!("e2700"),
     entry!("flashsystem-820"),
@@ -33,6 +35,7 @@ const ENTRIES: &[(&str, &str)] = &[
     entry!("solidigm-d7-p5810"),
     entry!("storpool"),
     entry!("violin-6232"),
+    entry!("vmware-vsan-6-1"),
 ];
 
 /// All entries, in the order of their identifiers.

@@ -3,8 +3,8 @@
 use crate::document::PlanDocument;
 use array::{
     Backend, Cache, Controllers, DriveCache, DriveCount, Fabric, Failover, FileSystem, FlashModule,
-    GroupKeys, HardDisk, Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction, Section,
-    Snapshots, SolidState, Thin, VolumeKeys,
+    GroupKeys, HardDisk, Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction,
+    Replication, Section, Snapshots, SolidState, Thin, Tier, VolumeKeys,
 };
 use serde_json::{Map, Value, json};
 
@@ -135,7 +135,9 @@ fn of_parts() -> Value {
             "reduction": of_section::<Reduction>(false, &[]),
             "snapshots": of_section::<Snapshots>(false, &[]),
             "drive_cache": of_section::<DriveCache>(false, &[]),
+            "tier": of_section::<Tier>(false, &[]),
             "mirror": of_section::<Mirror>(true, &[]),
+            "replication": of_section::<Replication>(true, &[]),
             "rebuild": of_section::<Rebuild>(false, &[]),
             "failover": of_section::<Failover>(false, &[]),
         },

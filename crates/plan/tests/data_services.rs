@@ -1,7 +1,23 @@
 //! Data services of composed arrays: the law of each, and of any two together.
 
+#[path = "data_services/drive_cache.rs"]
+mod drive_cache;
+#[path = "data_services/limits.rs"]
+mod limits;
+#[path = "data_services/mirror.rs"]
+mod mirror;
+#[path = "data_services/protocol.rs"]
+mod protocol;
+#[path = "data_services/replication.rs"]
+mod replication;
 #[path = "data_services/resync.rs"]
 mod resync;
+#[path = "data_services/thin.rs"]
+mod thin;
+#[path = "data_services/tier.rs"]
+mod tier;
+#[path = "data_services/volume_manager.rs"]
+mod volume_manager;
 
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
@@ -12,15 +28,6 @@ const ARRAY: &str = "title: small
 controllers: { use: midrange-2023, count: 2 }
 groups: [{ name: g, drives: { use: nvme-3840-tlc, count: 6 }, layout: raid5, segment: 64KiB }]
 volumes: { name: v, on: g, size: 1GiB }
-";
-
-/// Array whose first drive holds the read cache of the others.
-const HYBRID: &str = "title: hybrid
-controllers: { use: midrange-2023, count: 1 }
-groups:
-  - { name: flash, drives: { use: nvme-3840-tlc, count: 1 }, layout: single }
-  - { name: bulk, drives: { use: nvme-3840-tlc, count: 4 }, layout: raid5 }
-volumes: { name: v, on: bulk, size: 1GiB }
 ";
 
 /// Twin of the small array with more keys.
@@ -95,44 +102,6 @@ fn count(twin: &Twin, entity: &str, name: &str) -> u64 {
 /// Sum of a counter over the drives of a range of numbers.
 fn of_drives(twin: &Twin, drives: std::ops::Range<u32>, name: &str) -> u64 {
     drives.map(|drive| count(twin, &format!("drive-{drive}"), name)).sum()
-}
-
-/// Proves that a first write to a unit allocates it once, that it takes longer than an overwrite, that a read of what was never
-/// written asks no drive, and that a full array allocates nothing.
-#[test]
-fn a_unit_is_allocated_once() {
-    let thin = "thin: { unit: 64KiB }";
-    let mut fresh = twin(thin, &[("condition", "fresh")]);
-    let reads = run(&mut fresh, &load(Pattern::Randread, 4096, 4, 20));
-    assert!(reads.ios > 1000 && count(&fresh, "thin", "unallocated_reads") >= reads.ios);
-    assert_eq!(of_drives(&fresh, 0..6, "reads"), 0);
-    let units = 1000;
-    let pass = LoadSpec { size_bytes: Some(units * 65_536), ..load(Pattern::Write, 65_536, 1, 2000) };
-    let first = run(&mut fresh, &pass);
-    assert!(first.ios > 2 * units, "all is written more than once: {}", first.ios);
-    assert_eq!(count(&fresh, "thin", "allocations"), units);
-    let again = run(&mut fresh, &pass);
-    assert_eq!(count(&fresh, "thin", "allocations"), units);
-    let mut full = twin(thin, &[]);
-    let over = run(&mut full, &load(Pattern::Randwrite, 4096, 1, 100));
-    assert_eq!(count(&full, "thin", "allocations"), 0);
-    let mut once = twin(thin, &[("condition", "fresh")]);
-    let under = run(&mut once, &load(Pattern::Randwrite, 4096, 1, 20));
-    assert!(under.mean_ns() > over.mean_ns() + 20_000.0, "{} {}", under.mean_ns(), over.mean_ns());
-    assert!(again.errors + over.errors + under.errors == 0);
-}
-
-/// Proves that units come free by a trim and are allocated anew.
-#[test]
-fn trimmed_units_are_free() {
-    let mut twin = twin("thin: { unit: 64KiB }", &[]);
-    let before = count(&twin, "thin", "fill_allocated_bytes");
-    let shape = LoadShape { trim_percent: 100, ..LoadShape::default() };
-    let trims = LoadSpec { rwmixread: 0, shape, ..load(Pattern::Randrw, 65_536, 1, 5) };
-    run(&mut twin, &trims);
-    let freed = count(&twin, "thin", "freed_units");
-    assert!(freed > 10);
-    assert_eq!(count(&twin, "thin", "fill_allocated_bytes"), before - freed * 65_536);
 }
 
 /// Proves that stored bytes are those of the load's declared content within 1 %: compressible shares, duplicates, both, none; and
@@ -276,114 +245,6 @@ fn an_array_without_snapshots_takes_none() {
     assert!(refused.contains("snapshots"), "{refused}");
 }
 
-/// Proves that the share of hits of a read cache on drives under uniform reads is the share that fits, within 2 points, that hits are
-/// read from its drives alone, and that a write takes what it overwrites out of the cache.
-#[test]
-fn hits_are_the_share_that_fits() {
-    let mut twin =
-        twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 0.007% }}\n"), &[]);
-    let kept = 3.84e12 * 0.00007;
-    let warm_up = load(Pattern::Randread, 65_536, 32, 1500);
-    run(&mut twin, &warm_up);
-    let before = (count(&twin, "drive_cache", "hits"), count(&twin, "drive_cache", "misses"));
-    run(&mut twin, &LoadSpec { seed: 9, ..warm_up });
-    let hits = (count(&twin, "drive_cache", "hits") - before.0) as f64;
-    let misses = (count(&twin, "drive_cache", "misses") - before.1) as f64;
-    let (share, fits) = (hits / (hits + misses), kept / (1u64 << 30) as f64);
-    assert!((share - fits).abs() < 0.02, "{share} of {fits}");
-    assert!(count(&twin, "drive-0", "reads") > 0 && count(&twin, "drive-0", "host_units") > 0);
-    run(&mut twin, &load(Pattern::Write, 65_536, 8, 2000));
-    let before = count(&twin, "drive_cache", "hits");
-    run(&mut twin, &load(Pattern::Randread, 4096, 1, 5));
-    assert_eq!(count(&twin, "drive_cache", "hits"), before, "all was overwritten");
-}
-
-/// Proves that a lost cache loses no data: reads go to where the data belongs.
-#[test]
-fn a_lost_cache_loses_nothing() {
-    let mut twin = twin_of(&format!("{HYBRID}drive_cache: {{ on: flash, block: 64KiB, share: 1% }}\n"), &[]);
-    let reads = load(Pattern::Randread, 65_536, 32, 500);
-    run(&mut twin, &reads);
-    assert!(count(&twin, "drive_cache", "hits") > 100);
-    let now_ns = load::Device::now_ns(&twin);
-    twin.schedule(now_ns, twin::Event::DriveFailure).unwrap();
-    let total = run(&mut twin, &reads);
-    assert!(total.errors == 0 && total.ios > 1000, "{total:?}");
-}
-
-/// Proves that a mirrored write takes at least its round trips over the fibre and both arrays have it, that reads take no longer, and
-/// that a part of the distance is a part of the time.
-#[test]
-fn a_mirrored_write_takes_the_round_trip() {
-    let writes = load(Pattern::Randwrite, 4096, 1, 50);
-    let reads = load(Pattern::Randread, 4096, 1, 50);
-    let alone = run(&mut twin("", &[]), &writes);
-    let mut means = Vec::new();
-    for (distance_km, round_trips) in [(0u64, 1u64), (50, 1), (50, 2), (100, 2)] {
-        let mut mirrored = twin(
-            &format!("mirror: {{ use: fc-16g, distance_km: {distance_km}, round_trips: {round_trips} }}"),
-            &[],
-        );
-        let total = run(&mut mirrored, &writes);
-        let trip_ns = round_trips * 2 * distance_km * array::FIBRE_NS_PER_KM;
-        assert!(total.least_ns > trip_ns && total.mean_ns() > alone.mean_ns(), "{total:?} {trip_ns}");
-        means.push(total.mean_ns());
-        let (here, there) =
-            (of_drives(&mirrored, 0..6, "host_units"), of_drives(&mirrored, 6..12, "host_units"));
-        assert!(here.abs_diff(there) <= 4, "{here} {there}");
-        let (own, with) = (run(&mut twin("", &[]), &reads), run(&mut mirrored, &reads));
-        assert!((with.mean_ns() / own.mean_ns() - 1.0).abs() < 0.05, "{own:?} {with:?}");
-    }
-    let km_ns = 2.0 * array::FIBRE_NS_PER_KM as f64;
-    assert!(((means[1] - means[0]) / (50.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
-    assert!(((means[3] - means[2]) / (100.0 * km_ns) - 1.0).abs() < 0.05, "{means:?}");
-}
-
-/// Proves that bursts go on until the bucket is empty and at its rate, that an empty bucket holds the volume to its limit, that no
-/// interval has more than bucket and limit allow, and that an idle bucket fills no higher than its depth.
-#[test]
-fn credits_never_exceed_their_bucket() {
-    let text = ARRAY
-        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 1000, burst_iops: 10000, io_credits: 9000 } }");
-    let mut twin = twin_of(&text, &[]);
-    // 9,000 credits at 10,000 − 1,000 a second: a second of bursts.
-    let mut rates = Vec::new();
-    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 4096, 32, 3000) };
-    run_simulated(&mut twin, &spec, &mut |_, sample: Sample| {
-        rates.push(sample.read.ios * 10);
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    assert!(rates[..9].iter().all(|rate| (9_900..=10_330).contains(rate)), "{rates:?}");
-    assert!(rates[12..].iter().all(|rate| (980..=1_010).contains(rate)), "{rates:?}");
-    let total: u64 = rates.iter().sum::<u64>() / 10;
-    assert!((11_900..=12_050).contains(&total), "9,000 credits and 3 s at the limit: {total}");
-    // Ten seconds fill the bucket to 9,000, an hour does not fill it further.
-    for idle_s in [10u64, 3600] {
-        let now_ns = load::Device::now_ns(&twin);
-        load::Device::next_completion(&mut twin, now_ns + idle_s * 1_000_000_000);
-        let total = run(&mut twin, &load(Pattern::Randread, 4096, 32, 3000));
-        assert!((11_900..=12_060).contains(&total.ios), "{idle_s}: {total:?}");
-    }
-}
-
-/// Proves that credits last as the published rule of AWS's `gp2` says for a volume of 100 GiB: 300 I/Os a second, bursts of 3,000, 5.4 million
-/// credits (2,000 s with what the bucket takes in meanwhile, 1,800 without), here a hundredth of it, within 1 %.
-#[test]
-fn credits_last_as_the_published_rule_says() {
-    let text = ARRAY
-        .replace("size: 1GiB }", "size: 1GiB, limit: { iops: 300, burst_iops: 3000, io_credits: 54000 } }");
-    let mut rates = Vec::new();
-    let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 16_384, 32, 30_000) };
-    run_simulated(&mut twin_of(&text, &[]), &spec, &mut |_, sample: Sample| {
-        rates.push(sample.read.ios);
-        ControlFlow::Continue(())
-    })
-    .unwrap();
-    let burst_s = rates.iter().take_while(|&&ios| ios > 200).count() as f64 / 10.0;
-    assert!((burst_s / 20.0 - 1.0).abs() < 0.01, "{burst_s} s");
-}
-
 /// One of the services, as a random array has it.
 fn drawn_service(random: &mut Random, number: u64) -> String {
     match number {
@@ -407,9 +268,22 @@ fn drawn_service(random: &mut Random, number: u64) -> String {
             "drive_cache: {{ on: cache, block: 64KiB, admit: {}, share: 1% }}",
             ["first-read", "second-read"][random.below(2) as usize]
         ),
-        _ => {
+        4 => {
             format!("mirror: {{ distance_km: {}, round_trips: {} }}", random.below(200), 1 + random.below(2))
         }
+        5 => format!(
+            "tier: {{ on: tier, extent: {}KiB, every: {}ms, least: 1, rate: {}MB/s, share: 0.01% }}",
+            64 << random.below(4),
+            1 + random.below(20),
+            100 + random.below(5000)
+        ),
+        _ => format!(
+            "replication: {{ every: {}ms, unit: {}KiB, rate: {}MB/s, distance_km: {} }}",
+            2 + random.below(20),
+            16 << random.below(4),
+            100 + random.below(2000),
+            random.below(100)
+        ),
     }
 }
 
@@ -420,34 +294,46 @@ fn any_two_services_keep_the_laws() {
     let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
     let mut random = Random::from_seed(20);
     for number in 0..arrays {
-        let (first, second) = (number % 5, (number / 5 % 4 + 1 + number % 5) % 5);
+        let (first, second) = match (number % 7, (number / 7 % 6 + 1 + number % 7) % 7) {
+            // Copies of snapshots and a mirror would be three arrays.
+            (4, 6) | (6, 4) => (6, 0),
+            pair => pair,
+        };
         let layout = ["raid0", "raid5", "raid6", "raid10"][random.below(4) as usize];
         let cache = ["{}", "{ write_back: 64MiB }", "{ read: 16MiB }", "{ buffered: true }"]
             [random.below(4) as usize];
         let drive = ["nvme-3840-tlc", "sata-960-mixed", "flash-module-2tb"][random.below(3) as usize];
-        let cache_group = if first == 3 || second == 3 {
-            "  - { name: cache, drives: { use: nvme-1600-mixed, count: 2 }, layout: raid0 }\n"
-        } else {
-            ""
-        };
+        let own_groups: String = [(3, "cache"), (5, "tier")]
+            .into_iter()
+            .filter(|(service, _)| first == *service || second == *service)
+            .map(|(_, name)| {
+                format!(
+                    "  - {{ name: {name}, drives: {{ use: nvme-1600-mixed, count: 2 }}, layout: raid0 }}\n"
+                )
+            })
+            .collect();
         let plain = format!(
-            "title: drawn\ncontrollers: {{ use: midrange-2023, count: {} }}\ncache: {cache}\ngroups:\n  - {{ name: g, drives: {{ use: {drive}, count: {} }}, layout: {layout} }}\n{cache_group}volumes: {{ name: v, on: g, count: 2, size: 2GiB }}\n",
+            "title: drawn\ncontrollers: {{ use: midrange-2023, count: {} }}\ncache: {cache}\ngroups:\n  - {{ name: g, drives: {{ use: {drive}, count: {} }}, layout: {layout} }}\n{own_groups}volumes: {{ name: v, on: g, count: 2, size: 2GiB }}\n",
             1 + random.below(2),
             4 + 2 * random.below(4)
         );
-        let services =
-            format!("{}\n{}\n", drawn_service(&mut random, first), drawn_service(&mut random, second));
+        let is_drawn = |service: u64| first == service || second == service;
+        let snapshots = if is_drawn(6) && !is_drawn(2) { "snapshots: {}\n" } else { "" };
+        let drawn = [first, second].map(|service| drawn_service(&mut random, service)).join("\n");
+        let services = format!("{drawn}\n{snapshots}");
         let text = format!("{plain}{services}");
         let content =
             Content { compress_percent: random.below(101) as u8, dedupe_percent: random.below(101) as u8 };
         let pattern = [Pattern::Randread, Pattern::Randwrite, Pattern::Randrw, Pattern::Write]
             [random.below(4) as usize];
         let bs_bytes = [4096, 8192, 16_384, 131_072, 4608][random.below(5) as usize];
+        // Snapshots hold writes up for half of 40 ms at times: the mean is to have such in it.
+        let runtime_ms = if is_drawn(2) || is_drawn(6) { 200 } else { 40 };
         let spec = LoadSpec {
             numjobs: 1 + random.below(4) as u32,
             seed: 1 + random.below(1000),
             shape: LoadShape { content, ..LoadShape::default() },
-            ..load(pattern, bs_bytes, 1 + random.below(16) as u32, 40)
+            ..load(pattern, bs_bytes, 1 + random.below(16) as u32, runtime_ms)
         };
         let condition = ["fresh", "filled"][random.below(2) as usize];
         let settings = [("host", "off"), ("condition", condition)];
@@ -472,13 +358,14 @@ fn any_two_services_keep_the_laws() {
                 "{number}: {found} of {outstanding}\n{text}{spec:?}"
             );
         }
-        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror"];
+        let names = ["thin", "reduction", "snapshots", "drive_cache", "mirror", "tier", "replication"];
         let off: Vec<(&str, &str)> = settings
             .iter()
             .copied()
             .chain([(names[first as usize], "off"), (names[second as usize], "off")])
+            .chain(is_drawn(6).then_some(("snapshots", "off")))
             .collect();
-        if first != 2 && second != 2 {
+        if !is_drawn(2) {
             let without = run(&mut twin_of(&text, &off), &spec);
             let never = run(&mut twin_of(&plain, &settings[..1.max(settings.len())]), &spec);
             assert_eq!(without, never, "{number}\n{text}");

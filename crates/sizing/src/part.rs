@@ -77,7 +77,7 @@ impl Part {
         match (Part::kind_of(entity), name) {
             (_, "parity_engine_busy_ns") => Part::Parity,
             (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
-            ("mirror", _) => Part::Mirror,
+            ("mirror" | "replication", _) => Part::Mirror,
             ("drive-links", _) => Part::Backend,
             ("network" | "nic", _) | (_, "sent_busy_ns" | "received_busy_ns") => Part::Network,
             ("link" | "port", _) => Part::Links,
@@ -124,7 +124,13 @@ impl Part {
             }
             Part::Cache => scale(&mut array.cache, factor, |key| key != "block"),
             Part::Network => array.network.as_mut().is_some_and(|network| scale(network, factor, |_| true)),
-            Part::Mirror => array.mirror.as_mut().is_some_and(|mirror| scale(mirror, factor, |_| true)),
+            Part::Mirror => match (&mut array.mirror, &mut array.replication) {
+                (Some(mirror), _) => scale(mirror, factor, |_| true),
+                (None, Some(replication)) => {
+                    scale(replication, factor, |key| key != "every" && key != "unit")
+                }
+                (None, None) => false,
+            },
             Part::Backend => {
                 let backends = array.groups.iter_mut().filter_map(|group| group.backend.as_mut());
                 backends.fold(false, |any, backend| scale(backend, factor, |_| true) | any)

@@ -56,7 +56,14 @@ fn switches_without_a_test_of_their_own_act() {
     // 4 GiB of which the cache's 2 GiB are half.
     let small = ("volume_size", json!(2u64 << 30));
     type Case<'a> = (&'a str, &'a str, Vec<(&'a str, Value)>, Run, bool);
-    let cases: [Case<'_>; 7] = [
+    let cases: [Case<'_>; 8] = [
+        (
+            "dorado-2100-g2",
+            "volume_manager",
+            vec![("host", json!("off"))],
+            load(Pattern::Read, 1 << 20, 64, 0, 1),
+            false,
+        ),
         ("e2700", "read_cache", vec![small], load(Pattern::Randread, 32_768, 16, 60, 10), false),
         (
             "e2700",

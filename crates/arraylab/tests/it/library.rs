@@ -8,7 +8,7 @@ use serde_json::Value;
 #[test]
 fn the_library_lists_and_filters() {
     let all = json_lines(&succeed(&["library", "--json"]));
-    assert_eq!(all.len(), 23);
+    assert_eq!(all.len(), 26);
     assert_eq!(all, json_lines(&succeed(&["library", "list", "--json"])));
     for entry in &all {
         for name in ["id", "system", "source", "date", "rows", "missing"] {

@@ -35,7 +35,7 @@ impl ServiceExplanation {
 }
 
 /// All data services that are explained.
-pub const SERVICES: [ServiceExplanation; 7] = [
+pub const SERVICES: [ServiceExplanation; 10] = [
     ServiceExplanation {
         service: "thin",
         what: "Thin provisioning: capacity is allocated with the first write to it, in units. An allocation costs a processor and a record; \
@@ -77,6 +77,16 @@ pub const SERVICES: [ServiceExplanation; 7] = [
         rests_on: &["drive_cache.", "groups[0].drives.read"],
     },
     ServiceExplanation {
+        service: "tier",
+        what: "Tier of fast drives: extents that are read and written most are moved to it from slow drives, and others back. Unlike a cache it \
+               has the only copy of what it holds, and writes go to it too.",
+        plan: include_str!("tier.yaml"),
+        array: Some(("tiered.yaml", include_str!("tiered.yaml"))),
+        on: "twin:tiered.yaml",
+        off: "twin:tiered.yaml,tier=off",
+        rests_on: &["tier.", "groups[0].drives.read"],
+    },
+    ServiceExplanation {
         service: "mirror",
         what: "Synchronous mirror: a second array has every write before it is answered. Reads stay at home.",
         plan: include_str!("mirror.yaml"),
@@ -84,6 +94,16 @@ pub const SERVICES: [ServiceExplanation; 7] = [
         on: "twin:two-sites",
         off: "twin:two-sites,mirror=off",
         rests_on: &["mirror."],
+    },
+    ServiceExplanation {
+        service: "replication",
+        what: "Asynchronous copies of snapshots to a second array: at every interval a snapshot is taken, and what was changed since the last one \
+               crosses. No write waits for it; the second array is as old as the last snapshot that it has whole.",
+        plan: include_str!("replication.yaml"),
+        array: Some(("copied.yaml", include_str!("copied.yaml"))),
+        on: "twin:copied.yaml",
+        off: "twin:copied.yaml,replication=off",
+        rests_on: &["replication.", "snapshots.", "groups[0].drives.read"],
     },
     ServiceExplanation {
         service: "limits",
@@ -94,6 +114,16 @@ pub const SERVICES: [ServiceExplanation; 7] = [
         on: "twin:credits.yaml",
         off: "twin:credits.yaml,limits=off",
         rests_on: &["volumes[0].limit."],
+    },
+    ServiceExplanation {
+        service: "volume-manager",
+        what: "Stripe of a volume manager on the host: units of one volume follow those of the next, and an I/O becomes one for each unit that it \
+               touches. What each volume may do adds up, also for I/Os in order.",
+        plan: include_str!("volume-manager.yaml"),
+        array: Some(("striped.yaml", include_str!("striped.yaml"))),
+        on: "twin:striped.yaml",
+        off: "twin:striped.yaml,volume_manager=off",
+        rests_on: &["volumes[0].stripe_unit", "volumes[0].limit."],
     },
     ServiceExplanation {
         service: "protocol",

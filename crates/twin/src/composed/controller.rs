@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use load::Direction;
 
+use super::protocol::Protocol;
 use super::rates::rate;
 use super::read_ahead::ReadAhead;
 use super::settings::Settings;
@@ -81,7 +82,7 @@ impl Controller {
         let read_cache = (on.read_cache && cache.read.get() >= block_bytes)
             .then(|| ReadCache::new(cache.read.get(), block_bytes));
         let ahead_bytes = cache.read_ahead.get();
-        let target_ns = if on.protocol { array.fabric.target.get() } else { 0 };
+        let target_ns = Protocol::new(array, on).target_ns;
         let times_ns = |plain: &array::Parameter, with_parity: &array::Parameter| {
             let plain_ns = plain.get();
             let with_parity_ns = if with_parity.get() == 0 { plain_ns } else { with_parity.get() };

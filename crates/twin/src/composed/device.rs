@@ -195,6 +195,8 @@ impl Model {
         };
         let all: Vec<Piece> = pieces.reads().iter().map(piece).collect();
         self.pieces = pieces;
+        self.stripes.split_ios += 1;
+        self.stripes.pieces += all.len() as u64;
         self.begin_all(io, &all);
     }
 

@@ -4,6 +4,7 @@ use super::adapters::Adapters;
 use super::file_system::Completions;
 use super::host_queues::HostQueues;
 use super::paths::{Destination, Paths};
+use super::protocol::Protocol;
 use super::rates::rate;
 use super::settings::Settings;
 use super::threads::Threads;
@@ -123,7 +124,7 @@ impl Fabric {
             .collect();
         let network = array.network.as_ref();
         let file_system = array.file_system.as_ref().filter(|_| settings.uses_file_system);
-        let initiator_ns = if on.protocol { array.fabric.initiator.get() } else { 0 };
+        let initiator_ns = Protocol::new(array, on).initiator_ns;
         let file_system_ns = file_system.map_or(0, |file_system| file_system.submit.get());
         Fabric {
             completions: file_system
@@ -157,6 +158,11 @@ impl Fabric {
     #[inline]
     pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
         self.threads.submit(now_ns, job, tag, bytes)
+    }
+
+    /// I/Os that hosts have issued.
+    pub fn issued_ios(&self) -> u64 {
+        self.threads.ios
     }
 
     /// Returns whether I/Os are handed over in the order in which threads are asked.

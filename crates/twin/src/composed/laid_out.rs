@@ -64,7 +64,7 @@ impl LaidOut {
             });
         }
         for (entry, described) in entries.iter_mut().zip(&array.volumes) {
-            let unit_bytes = described.keys.stripe_unit.get();
+            let unit_bytes = if settings.on.volume_manager { described.keys.stripe_unit.get() } else { 0 };
             let sizes = entry.volumes.iter().map(|&(_, volume)| volumes[volume as usize].bytes);
             if let Some(units) = sizes.min().unwrap_or(0).checked_div(unit_bytes) {
                 let raid = layout::Raid {

@@ -21,6 +21,7 @@ mod lookahead;
 mod path;
 mod paths;
 mod phases;
+mod protocol;
 mod rates;
 mod read_ahead;
 mod rebuild;
@@ -52,6 +53,7 @@ use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
 use lookahead::Lookahead;
+use protocol::Protocol;
 use read_ahead::Fetch;
 pub(crate) use room::Room;
 use services::Services;
@@ -59,7 +61,7 @@ use set::SetState;
 pub(crate) use settings::settings_of;
 use settings::{Condition, Settings};
 use streams::Streams;
-use volume::{Entry, VolumeState};
+use volume::{Entry, StripeTally, VolumeState};
 
 /// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
@@ -154,10 +156,11 @@ pub(crate) struct Model {
     has_snapshots: bool,
     /// The array has a mirror, be it switched off.
     has_mirror: bool,
-    /// Sets and controllers of the first array, of two with a mirror.
+    /// Sets and controllers of the first array, of two with a mirror or copies of snapshots.
     own_sets: usize,
     own_controllers: usize,
     verifies: bool,
+    protocol: Protocol,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     groups: Groups,
@@ -172,6 +175,7 @@ pub(crate) struct Model {
     sets: Vec<SetState>,
     volumes: Vec<VolumeState>,
     entries: Vec<Entry>,
+    stripes: StripeTally,
     /// Names of the entries.
     entry_names: Vec<String>,
     attachments: Vec<Attachment>,
@@ -379,6 +383,7 @@ impl ArrayModel for Model {
             own_sets: sets.len() / sites,
             own_controllers: controllers as usize,
             verifies: settings.on.verification,
+            protocol: Protocol::new(array, settings.on),
             fabric,
             controllers: all.into(),
             has_queues: groups.drives.iter().any(GroupDrives::has_queues),
@@ -390,6 +395,7 @@ impl ArrayModel for Model {
             sets,
             volumes,
             entries,
+            stripes: StripeTally::default(),
             entry_names: array.volumes.iter().map(|volume| volume.keys.name.text.clone()).collect(),
             attachments: vec![Attachment { first_job: 0, entry: settings.volume }],
             commands: Slab::default(),
@@ -517,8 +523,13 @@ impl ArrayModel for Model {
             controller.count_into(&mut counters, index);
         }
         self.groups.count_into(&mut counters);
+        let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
+        self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
+        let now_ns = self.clock_ns.max(self.now_ns);
+        self.stripes.count_into(&self.entries, &mut counters);
+        volume::count_limits(&self.volumes, now_ns, &mut counters);
         if let Some(services) = &self.services {
-            services.count_into(&mut counters);
+            services.count_into(now_ns, &mut counters);
         }
         counters.into_list()
     }

@@ -77,19 +77,22 @@ switches! {
         rotation => "off: every sector is under the head when it is wanted",
         reordering => "off: hard disks serve commands in the order of their arrival",
         drive_buffer => "off: hard disks neither read ahead nor acknowledge writes early",
+        volume_manager => "off: hosts use volumes one after the other, and do not stripe over them",
         limits => "off: volumes have no limits",
         thin => "off: all capacity is allocated, and finding it takes no time",
         reduction => "off: data is stored as it comes",
         snapshots => "off: no snapshots are taken",
         drive_cache => "off: nothing is kept on the drives of the read cache",
+        tier => "off: nothing is moved to the drives of the tier",
         mirror => "off: writes are not sent to the second array",
+        replication => "off: no snapshots are copied to a second array",
         failover => "off: a controller goes on working while it is updated",
         verification => "off: after an update nothing reads the stripes",
     }
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 44] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 47] = all_of(&OWN, Switches::SETTINGS);
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
@@ -140,12 +143,15 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "seek" | "rotation" | "reordering" | "drive_buffer" => {
             has(|drives| matches!(drives, array::Drives::HardDisk(_)))
         }
+        "volume_manager" => array::striped_volumes(array).next().is_some(),
         "limits" => array.volumes.iter().any(|volume| volume.limit.is_some()),
         "thin" => array.thin.is_some(),
         "reduction" => array.reduction.is_some(),
         "snapshots" => array.snapshots.is_some(),
         "drive_cache" => array.drive_cache.is_some(),
+        "tier" => array.tier.is_some(),
         "mirror" => array.mirror.is_some(),
+        "replication" => array.replication.is_some(),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,

@@ -9,6 +9,8 @@ pub(crate) struct Threads {
     submit_ns: u64,
     copy: Rate,
     of: ThreadsOf,
+    /// I/Os that were handed over.
+    pub ios: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -30,12 +32,14 @@ impl Threads {
             } else {
                 ThreadsOf::Jobs(Vec::new())
             },
+            ios: 0,
         }
     }
 
     /// Returns when the thread of an I/O, which takes it up now or after others, hands it over.
     #[inline]
     pub fn submit(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
+        self.ios += 1;
         let service_ns = self.submit_ns + self.copy.duration_ns(u64::from(bytes));
         match &mut self.of {
             ThreadsOf::Ios { threads, busy_ns } => {

@@ -2,6 +2,7 @@
 
 use super::rates::rate;
 use crate::engine::Rate;
+use crate::part::Counters;
 
 /// One volume.
 #[derive(Debug, Clone)]
@@ -24,6 +25,15 @@ pub(crate) struct Limiter {
     burst_io_ns: u64,
     rate: Rate,
     burst_rate: Rate,
+    tally: LimiterTally,
+}
+
+/// Counts of a limiter since it was built.
+#[derive(Debug, Clone, Copy, Default)]
+struct LimiterTally {
+    ios: u64,
+    delayed: u64,
+    delay_ns: u64,
 }
 
 /// Token bucket by the generic cell rate algorithm (ITU-T I.371, annex A): one moment says how full it is.
@@ -37,17 +47,32 @@ struct Bucket {
     next_ns: u64,
     /// Part of it that the last took.
     last_ns: u64,
+    /// Credits that fill it.
+    credits: u64,
+    /// Time at the rate of the limit, with no credits left.
+    at_limit_ns: u64,
 }
 
 impl Bucket {
     /// Returns when something may begin that takes `cost_ns` at the rate of the limit and `spacing_ns` at the burst
     /// rate.
     fn starts_at_ns(&mut self, now_ns: u64, cost_ns: u64, spacing_ns: u64) -> u64 {
-        let starts_ns = now_ns.max(self.next_ns).max(self.full_at_ns.saturating_sub(self.depth_ns));
+        let has_credit_ns = self.full_at_ns.saturating_sub(self.depth_ns);
+        let starts_ns = now_ns.max(self.next_ns).max(has_credit_ns);
+        if self.depth_ns > 0 && has_credit_ns > now_ns.max(self.next_ns) {
+            self.at_limit_ns += cost_ns;
+        }
         self.full_at_ns = self.full_at_ns.max(starts_ns) + cost_ns;
         self.next_ns = starts_ns + spacing_ns;
         self.last_ns = cost_ns;
         starts_ns
+    }
+
+    /// Credits left at a moment.
+    fn credits_at(&self, now_ns: u64) -> u64 {
+        let left_ns = self.depth_ns.saturating_sub(self.full_at_ns.saturating_sub(now_ns));
+        let credits = u128::from(self.credits) * u128::from(left_ns) / u128::from(self.depth_ns.max(1));
+        credits as u64
     }
 
     fn is_steady(&self, now_ns: u64) -> bool {
@@ -63,22 +88,22 @@ impl Limiter {
         let (burst_iops, burst_bandwidth) = (limit.burst_iops.get(), limit.burst_bandwidth.get());
         let of_limit = rate(limit.bandwidth.get(), true);
         // Without bursts a bucket has no depth, and the two rates are one.
-        let depth_ns = |has_bursts: bool, depth_ns: u64| if has_bursts { depth_ns } else { 0 };
+        let bucket = |has_bursts: bool, credits: u64, depth_ns: u64| Bucket {
+            depth_ns: if has_bursts { depth_ns } else { 0 },
+            credits: if has_bursts { credits } else { 0 },
+            ..Bucket::default()
+        };
+        let (io_credits, byte_credits) = (limit.io_credits.get(), limit.byte_credits.get());
         Limiter {
-            ios: Bucket {
-                depth_ns: depth_ns(burst_iops > 0, limit.io_credits.get().saturating_mul(io_ns)),
-                ..Bucket::default()
-            },
-            bytes: Bucket {
-                depth_ns: depth_ns(burst_bandwidth > 0, of_limit.duration_ns(limit.byte_credits.get())),
-                ..Bucket::default()
-            },
+            ios: bucket(burst_iops > 0, io_credits, io_credits.saturating_mul(io_ns)),
+            bytes: bucket(burst_bandwidth > 0, byte_credits, of_limit.duration_ns(byte_credits)),
             io_ns,
             burst_io_ns: 1_000_000_000u64
                 .checked_div(burst_iops)
                 .map_or(io_ns, |burst_ns| burst_ns.min(io_ns)),
             rate: of_limit,
             burst_rate: if burst_bandwidth > 0 { rate(burst_bandwidth, true) } else { of_limit },
+            tally: LimiterTally::default(),
         }
     }
 
@@ -89,12 +114,55 @@ impl Limiter {
         let spacing_ns = self.burst_rate.duration_ns(bytes).min(cost_ns);
         let by_ios_ns = self.ios.starts_at_ns(now_ns, self.io_ns, self.burst_io_ns);
         let by_bytes_ns = self.bytes.starts_at_ns(now_ns, cost_ns, spacing_ns);
-        by_ios_ns.max(by_bytes_ns)
+        let starts_ns = by_ios_ns.max(by_bytes_ns);
+        self.tally.ios += 1;
+        self.tally.delayed += u64::from(starts_ns > now_ns);
+        self.tally.delay_ns += starts_ns - now_ns;
+        starts_ns
     }
 
     /// Returns whether each bucket has no depth, is full, or is empty: in between it fills or drains.
     pub fn is_steady(&self, now_ns: u64) -> bool {
         [&self.ios, &self.bytes].into_iter().all(|bucket| bucket.is_steady(now_ns))
+    }
+}
+
+/// Counts of the hosts' stripes over volumes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StripeTally {
+    /// I/Os over several units, and the I/Os to volumes that they became.
+    pub split_ios: u64,
+    pub pieces: u64,
+}
+
+impl StripeTally {
+    /// Counts beside the width of the stripes.
+    pub fn count_into(self, entries: &[Entry], counters: &mut Counters) {
+        let is_striped = |entry: &Entry| entry.stripe.is_some() && entry.volumes.len() > 1;
+        if entries.iter().any(is_striped) {
+            counters.add("volume_manager", "split_ios", self.split_ios);
+            counters.add("volume_manager", "pieces", self.pieces);
+        }
+    }
+}
+
+/// Counts what the limits of all volumes did, and the credits that are left of them.
+pub(crate) fn count_limits(volumes: &[VolumeState], now_ns: u64, counters: &mut Counters) {
+    let limiters = || volumes.iter().filter_map(|volume| volume.limiter.as_ref());
+    if limiters().next().is_none() {
+        return;
+    }
+    let sum = |value: &dyn Fn(&Limiter) -> u64| limiters().map(value).sum();
+    counters.add("limits", "ios", sum(&|limiter| limiter.tally.ios));
+    counters.add("limits", "delayed_ios", sum(&|limiter| limiter.tally.delayed));
+    counters.add("limits", "delay_ns", sum(&|limiter| limiter.tally.delay_ns));
+    if limiters().any(|limiter| limiter.ios.depth_ns > 0) {
+        counters.add("limits", "io_base_rate_ns", sum(&|limiter| limiter.ios.at_limit_ns));
+        counters.add("limits", "fill_io_credits", sum(&|limiter| limiter.ios.credits_at(now_ns)));
+    }
+    if limiters().any(|limiter| limiter.bytes.depth_ns > 0) {
+        counters.add("limits", "byte_base_rate_ns", sum(&|limiter| limiter.bytes.at_limit_ns));
+        counters.add("limits", "fill_byte_credits", sum(&|limiter| limiter.bytes.credits_at(now_ns)));
     }
 }
 

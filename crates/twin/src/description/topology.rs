@@ -45,21 +45,44 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
     controllers.extend(
         services.into_iter().filter(|(_, is_there)| *is_there).map(|(label, _)| TopologyPart::new(label, 1)),
     );
-    let second = array.mirror.as_ref().map(|mirror| {
-        TopologyPart::new(&format!("second array of the same parts, {} km away", mirror.distance_km.get()), 1)
+    let (limited, with_credits) = array::limited_volumes(array);
+    if limited > 0 {
+        let label = if with_credits > 0 { "volume limit with burst credits" } else { "volume limit" };
+        controllers.push(TopologyPart::new(label, limited));
+    }
+    if array.fabric.target.get() > 0 {
+        controllers.push(TopologyPart::new("protocol target in software", array.controller_count()));
+    }
+    let initiators = (array.fabric.initiator.get() > 0)
+        .then(|| TopologyPart::new("protocol initiator in software", array.hosts.count.count()));
+    let stripes = array::striped_volumes(array).map(|volumes| {
+        TopologyPart::new(
+            &format!("volume manager, stripe over {volumes} volumes"),
+            array.hosts.count.count(),
+        )
+    });
+    let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
+    let distance_km = array.mirror.as_ref().map(|mirror| mirror.distance_km.get());
+    let distance_km = distance_km.or(array.replication.as_ref().map(|copies| copies.distance_km.get()));
+    let second = distance_km.map(|distance_km| {
+        TopologyPart::new(&format!("second array of the same parts, {distance_km} km away"), 1)
     });
     let drives = array.groups.iter().enumerate().flat_map(|(index, group)| {
         let (model, count, spares) =
             (group.drives.label(), array.drives_of(group), group.keys.spares.count());
         let of_nodes = if group.is_per_node { array.node_count() } else { 1 };
         let spares = spares.saturating_mul(of_nodes).min(count);
-        let role = if array.is_cache(index) { ", read cache" } else { "" };
+        let role = match index {
+            _ if array.is_cache(index) => ", read cache",
+            _ if array.is_tier(index) => ", tier",
+            _ => "",
+        };
         let set = TopologyPart::new(&format!("{model}, {}{role}", group.layout().title()), count - spares);
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()
     });
     Topology {
-        hosts: vec![TopologyPart::new(&array.hosts.label.text, array.hosts.count.count())],
+        hosts: std::iter::once(hosts).chain(stripes).chain(initiators).collect(),
         links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
         controllers,
         drives: drives.chain(second).collect(),

@@ -3,42 +3,36 @@
 //! A served command is made of I/Os in stages ([`request::Stage`]); each service adds its own. `docs/models/services.md` has the
 //! equations and what is left out.
 
+mod drive_cache;
 mod metadata;
 mod mirror;
 mod path;
+mod peer;
 mod reduction;
+mod replication;
 mod request;
 mod resync;
 mod snapshots;
 mod sparse;
 mod thin;
+mod tier;
 
 use load::{Content, Direction};
 
 use super::set::SetState;
 use super::settings::{Condition, Settings};
-use crate::cache::{DriveCache, ReadCache, SECTOR_BYTES};
 use crate::part::Counters;
+use drive_cache::CacheOnDrives;
 use metadata::Metadata;
 use mirror::Mirror;
+pub(crate) use peer::array_sites;
 use reduction::{Reduced, Reduction};
+use replication::Replication;
 use request::{Io, Served, Stage};
 pub(crate) use snapshots::SnapshotTask;
 use snapshots::Snapshots;
 use thin::Thin;
-
-/// Read cache on the drives of a group.
-#[derive(Debug, Clone)]
-struct CacheOnDrives {
-    set: u16,
-    kept: DriveCache,
-    /// Blocks that were read once, where the second read is the one that is kept.
-    seen: Option<ReadCache>,
-    is_lost: bool,
-    hits: u64,
-    misses: u64,
-    admitted_bytes: u64,
-}
+use tier::Tier;
 
 /// Data services of an array.
 #[derive(Debug, Clone)]
@@ -47,7 +41,9 @@ pub(crate) struct Services {
     reduction: Option<Reduction>,
     pub snapshots: Option<Snapshots>,
     cache: Option<CacheOnDrives>,
+    tier: Option<Tier>,
     mirror: Option<Mirror>,
+    replication: Option<Replication>,
     metadata: Metadata,
     /// By command.
     served: Vec<Served>,
@@ -87,7 +83,7 @@ impl Services {
         let own = &sets[..sets.len() / array_sites(array, settings)];
         let volume_bytes: u64 = own
             .iter()
-            .filter(|state| !array.is_cache(state.set.group))
+            .filter(|state| array.may_hold_volumes(state.set.group))
             .map(|state| array::volume_bytes(array, &state.set))
             .sum();
         let services = Services {
@@ -111,17 +107,16 @@ impl Services {
             cache: array.drive_cache.as_ref().filter(|_| on.drive_cache).and_then(|cache| {
                 let set = own.iter().position(|state| array.is_cache(state.set.group))?;
                 let bytes = (own[set].set.layout.capacity_bytes() as f64 * cache.share.share()) as u64;
-                Some(CacheOnDrives {
-                    set: set as u16,
-                    kept: DriveCache::new(bytes, cache.block.get()),
-                    seen: (cache.admit.get() == 1).then(|| ReadCache::new(bytes, cache.block.get())),
-                    is_lost: false,
-                    hits: 0,
-                    misses: 0,
-                    admitted_bytes: 0,
-                })
+                Some(CacheOnDrives::new(cache, set as u16, bytes))
+            }),
+            tier: array.tier.as_ref().filter(|_| on.tier).and_then(|tier| {
+                let set = own.iter().position(|state| array.is_tier(state.set.group))?;
+                let bytes = (own[set].set.layout.capacity_bytes() as f64 * tier.share.share()) as u64;
+                let movable = own.iter().map(|state| state.volume_ends.last().copied().unwrap_or(0));
+                Some(Tier::new(tier, set as u16, bytes, &movable.collect::<Vec<_>>()))
             }),
             mirror: array.mirror.as_ref().filter(|_| on.mirror).map(Mirror::new),
+            replication: array.replication.as_ref().filter(|_| on.replication).map(Replication::new),
             metadata: Metadata::new(
                 seed,
                 own.iter().map(|state| state.set.layout.capacity_bytes()).collect(),
@@ -133,7 +128,9 @@ impl Services {
             || services.reduction.is_some()
             || services.snapshots.is_some()
             || services.cache.is_some()
-            || services.mirror.is_some();
+            || services.tier.is_some()
+            || services.mirror.is_some()
+            || services.replication.is_some();
         has_any.then(|| Box::new(services))
     }
 
@@ -178,6 +175,9 @@ impl Services {
             _ => self.plan_write(&mut served, request, now_ns),
         };
         served.order();
+        if let Some(tier) = &mut self.tier {
+            tier.place(&mut served);
+        }
         self.served[index as usize] = served;
         planned
     }
@@ -243,6 +243,9 @@ impl Services {
             }
             time_ns += reducing_ns;
             (offset_bytes, length_bytes) = (first, stored_bytes);
+        }
+        if let Some(replication) = &mut self.replication {
+            replication.change(request.set, offset_bytes, length_bytes);
         }
         self.add_data(served, Direction::Write, request, offset_bytes, length_bytes);
         served.is_mirrored = self.mirror.is_some();
@@ -342,7 +345,10 @@ impl Services {
 
     /// Returns whether what commands need stays as it is.
     pub fn is_steady(&self) -> bool {
-        self.thin.as_ref().is_none_or(Thin::is_steady)
+        // What a tier holds, and what is to be copied, depends on all I/Os since the last plan or snapshot.
+        self.tier.is_none()
+            && self.replication.is_none()
+            && self.thin.as_ref().is_none_or(Thin::is_steady)
             && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
             && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
             && self.mirror.as_ref().is_none_or(|mirror| mirror.resync.is_synchronous())
@@ -351,7 +357,10 @@ impl Services {
     /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
         let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
-        snapshots_ns.min(self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.next_ns()))
+        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.units.next_ns());
+        let tier_ns = self.tier.as_ref().map_or(u64::MAX, Tier::next_ns);
+        let replication_ns = self.replication.as_ref().map_or(u64::MAX, Replication::next_ns);
+        snapshots_ns.min(mirror_ns).min(tier_ns).min(replication_ns)
     }
 
     pub fn skip_time(&mut self, duration_ns: u64) {
@@ -360,7 +369,14 @@ impl Services {
         }
     }
 
-    pub fn count_into(&self, counters: &mut Counters) {
+    /// Time of one way to the second array; 0 without one.
+    fn peer_way_ns(&self) -> u64 {
+        let of_mirror = self.mirror.as_ref().map(Mirror::way_ns);
+        of_mirror.or(self.replication.as_ref().map(Replication::way_ns)).unwrap_or(0)
+    }
+
+    /// Counts what each has done until now.
+    pub fn count_into(&self, now_ns: u64, counters: &mut Counters) {
         if let Some(thin) = &self.thin {
             thin.count_into(counters);
         }
@@ -371,42 +387,16 @@ impl Services {
             snapshots.count_into(counters);
         }
         if let Some(cache) = &self.cache {
-            for (name, value) in [
-                ("hits", cache.hits),
-                ("misses", cache.misses),
-                ("admitted_bytes", cache.admitted_bytes),
-                ("fill_bytes", cache.kept.filled_bytes()),
-            ] {
-                counters.add("drive_cache", name, value);
-            }
+            cache.count_into(counters);
+        }
+        if let Some(tier) = &self.tier {
+            tier.count_into(counters);
         }
         if let Some(mirror) = &self.mirror {
             mirror.count_into(counters);
         }
-    }
-}
-
-impl CacheOnDrives {
-    /// Keeps what was read from elsewhere, after the answer.
-    fn admit(&mut self, served: &mut Served, request: Request) {
-        let first = request.address.div_ceil(SECTOR_BYTES) * SECTOR_BYTES;
-        let end = (request.address + request.length_bytes) / SECTOR_BYTES * SECTOR_BYTES;
-        if first >= end {
-            return;
+        if let Some(replication) = &self.replication {
+            replication.count_into(now_ns, counters);
         }
-        if self.seen.as_mut().is_some_and(|seen| !seen.has_seen(request.address)) {
-            return;
-        }
-        let (set, mut admitted_bytes) = (self.set, 0);
-        self.kept.keep(first, end - first, |offset_bytes, length_bytes| {
-            admitted_bytes += length_bytes;
-            served.add(Stage::After, Io::internal(Direction::Write, set, offset_bytes, length_bytes));
-        });
-        self.admitted_bytes += admitted_bytes;
     }
-}
-
-/// Arrays that are simulated: two with a mirror.
-pub(crate) fn array_sites(array: &array::Array, settings: &Settings) -> usize {
-    if array.mirror.is_some() && settings.on.mirror { 2 } else { 1 }
 }

@@ -4,8 +4,9 @@ use load::Direction;
 
 use super::super::Model;
 use super::super::command::{Command, ModelEvent, Phase, TaskKind};
+use super::replication::COPY;
 use super::request::Stage;
-use super::resync::RESYNC;
+use super::tier::TIER_TAGS;
 use super::{Io, Request, SnapshotTask};
 
 /// I/O that no command waits for.
@@ -143,8 +144,8 @@ impl Model {
     /// Returns when the end of an I/O is known to its command: that of the second array has its way back.
     pub(in super::super) fn ends_at_ns(&self, index: u32, at_ns: u64) -> u64 {
         let is_remote = usize::from(self.commands.get(index).set) >= self.own_sets;
-        let mirror = self.services.as_ref().and_then(|services| services.mirror.as_ref());
-        at_ns + mirror.filter(|_| is_remote).map_or(0, |mirror| mirror.way_ns())
+        let services = self.services.as_ref().filter(|_| is_remote);
+        at_ns + services.map_or(0, |services| services.peer_way_ns())
     }
 
     /// An I/O of a command is done.
@@ -152,8 +153,11 @@ impl Model {
         let command = *self.commands.get(index);
         let Command { tag, is_lost, is_part, .. } = command;
         self.end(index);
-        if tag == RESYNC {
+        if tag == COPY {
             return self.unit_done(command);
+        }
+        if TIER_TAGS.contains(&tag) {
+            return self.chunk_done(command);
         }
         let Some(services) = self.services.as_mut().filter(|_| tag != NO_PARENT) else { return };
         let served = &mut services.served[tag as usize];
@@ -235,7 +239,11 @@ impl Model {
                 let record = self.make_io(0, 0, NO_PARENT, io);
                 self.begin_internal(record);
             }
-            None => self.copy_next(),
+            None => {
+                self.begin_cycle();
+                self.copy_next();
+                self.move_next();
+            }
         }
     }
 }

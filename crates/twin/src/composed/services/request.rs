@@ -68,6 +68,13 @@ impl Served {
         self.ios.push((stage, io));
     }
 
+    /// Puts others in the place of each I/O.
+    pub fn replace_ios(&mut self, mut replace: impl FnMut(Stage, Io, &mut dyn FnMut(Io))) {
+        for (stage, io) in std::mem::take(&mut self.ios) {
+            replace(stage, io, &mut |io| self.ios.push((stage, io)));
+        }
+    }
+
     /// All I/Os are known: they are put in order.
     pub fn order(&mut self) {
         self.ios.sort_by_key(|(stage, _)| *stage);

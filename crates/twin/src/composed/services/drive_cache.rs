@@ -1,0 +1,65 @@
+//! Read cache on drives: what was read from slow drives is kept on those of a group without volumes.
+
+use load::Direction;
+
+use super::Request;
+use super::request::{Io, Served, Stage};
+use crate::cache::{DriveCache, ReadCache, SECTOR_BYTES};
+use crate::part::Counters;
+
+/// Read cache on the drives of a group.
+#[derive(Debug, Clone)]
+pub(super) struct CacheOnDrives {
+    pub set: u16,
+    pub kept: DriveCache,
+    /// Blocks that were read once, where the second read is the one that is kept.
+    seen: Option<ReadCache>,
+    pub is_lost: bool,
+    pub hits: u64,
+    pub misses: u64,
+    admitted_bytes: u64,
+}
+
+impl CacheOnDrives {
+    /// Empty cache on a set, of so many bytes.
+    pub fn new(cache: &array::DriveCache, set: u16, bytes: u64) -> CacheOnDrives {
+        CacheOnDrives {
+            set,
+            kept: DriveCache::new(bytes, cache.block.get()),
+            seen: (cache.admit.get() == 1).then(|| ReadCache::new(bytes, cache.block.get())),
+            is_lost: false,
+            hits: 0,
+            misses: 0,
+            admitted_bytes: 0,
+        }
+    }
+
+    /// Keeps what was read from elsewhere, after the answer.
+    pub fn admit(&mut self, served: &mut Served, request: Request) {
+        let first = request.address.div_ceil(SECTOR_BYTES) * SECTOR_BYTES;
+        let end = (request.address + request.length_bytes) / SECTOR_BYTES * SECTOR_BYTES;
+        if first >= end {
+            return;
+        }
+        if self.seen.as_mut().is_some_and(|seen| !seen.has_seen(request.address)) {
+            return;
+        }
+        let (set, mut admitted_bytes) = (self.set, 0);
+        self.kept.keep(first, end - first, |offset_bytes, length_bytes| {
+            admitted_bytes += length_bytes;
+            served.add(Stage::After, Io::internal(Direction::Write, set, offset_bytes, length_bytes));
+        });
+        self.admitted_bytes += admitted_bytes;
+    }
+
+    pub fn count_into(&self, counters: &mut Counters) {
+        for (name, value) in [
+            ("hits", self.hits),
+            ("misses", self.misses),
+            ("admitted_bytes", self.admitted_bytes),
+            ("fill_bytes", self.kept.filled_bytes()),
+        ] {
+            counters.add("drive_cache", name, value);
+        }
+    }
+}
