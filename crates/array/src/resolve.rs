@@ -16,7 +16,7 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 18] = [
+const TOP_KEYS: [&str; 20] = [
     "title",
     "about",
     "hosts",
@@ -28,6 +28,8 @@ const TOP_KEYS: [&str; 18] = [
     "groups",
     "pools",
     "volumes",
+    "slices",
+    "services",
     "thin",
     "reduction",
     "snapshots",
@@ -180,6 +182,8 @@ impl Resolver<'_> {
             groups,
             pools,
             volumes,
+            slices: self.slices(document)?,
+            services: self.services(document)?,
             thin: self.optional(document, "thin", "")?,
             reduction: self.optional(document, "reduction", "")?,
             snapshots: self.optional(document, "snapshots", "")?,

@@ -27,11 +27,11 @@ mod slow;
 mod twin;
 
 pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
+pub use composed::{Limit, Limiter, ServiceDrives, service_drives};
 pub use counters::TwinCounter;
 pub use description::{ArrayDescription, DescriptionError, Origin, Parameter, Topology, TopologyPart};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};
 pub use faults::{ControllerFaults, Faults, SetFaults};
-pub use replicated::{Limit, Limiter};
 pub use settings::{SHRINK_LIMIT, Setting};
 pub use twin::Twin;

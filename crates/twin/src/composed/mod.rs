@@ -6,6 +6,7 @@
 
 mod adapters;
 mod arrange;
+mod chain;
 mod command;
 mod controller;
 mod destage;
@@ -17,6 +18,7 @@ mod file_system;
 mod groups;
 mod host_queues;
 mod laid_out;
+pub(crate) mod limit;
 mod lookahead;
 mod path;
 mod paths;
@@ -45,12 +47,15 @@ use crate::engine::{EventQueue, Slab};
 use crate::part::{Counters, Crowding, assumed};
 use crate::settings::{Setting, numbered, unknown};
 use crate::{Faults, TwinCounter, TwinError, TwinNote};
+use chain::Chain;
+pub use chain::{ServiceDrives, service_drives};
 use command::{Command, Fault, ModelEvent, Parts};
 use controller::Controller;
 use drives::GroupDrives;
 use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
+pub use limit::{Limit, Limiter};
 use lookahead::Lookahead;
 use read_ahead::Fetch;
 pub(crate) use room::Room;
@@ -108,6 +113,8 @@ struct AnswerTimes {
 struct Attachment {
     first_job: u32,
     entry: usize,
+    /// Machine that issues them, where something is said of it.
+    host: Option<u32>,
 }
 
 /// Simulated array of parts.
@@ -150,6 +157,8 @@ pub(crate) struct Model {
     /// Read data is with its host, and a write is answered, a fixed time after the drives are done: nothing can come between.
     answers_in: Option<AnswerTimes>,
     services: Option<Box<Services>>,
+    /// Chains of replicas, which have a path of their own.
+    chain: Option<Box<Chain>>,
     /// The array has snapshots, be they switched off.
     has_snapshots: bool,
     /// The array has a mirror, be it switched off.
@@ -213,8 +222,11 @@ impl Model {
         if let [only] = self.attachments.as_slice() {
             return &self.entries[only.entry];
         }
-        let attached = self.attachments.iter().rev().find(|attachment| attachment.first_job <= job);
-        &self.entries[attached.map_or(0, |attachment| attachment.entry)]
+        &self.entries[self.attachment_of(job).map_or(0, |attachment| attachment.entry)]
+    }
+
+    fn attachment_of(&self, job: u32) -> Option<&Attachment> {
+        self.attachments.iter().rev().find(|attachment| attachment.first_job <= job)
     }
 
     /// Returns whether writes are answered only when the drives have them, because no other controller can hold a copy.
@@ -272,6 +284,7 @@ impl ArrayModel for Model {
         let array = &settings.room.cover(array);
         let LaidOut { mut sets, volumes, entries } = LaidOut::new(array, &settings)?;
         let mut groups = Groups::new(array, &settings, seed)?;
+        let chain = Chain::new(array, &settings, &mut groups, seed)?;
         let controllers = array.controller_count();
         let sites = services::array_sites(array, &settings);
         let services = Services::new(array, &settings, &sets, seed);
@@ -330,11 +343,10 @@ impl ArrayModel for Model {
         };
         let computes_parity = settings.on.parity && first.computes();
         let is_window_open = first.has_open_window();
-        let answers_in =
-            (is_window_open && services.is_none() && fabric.completions.is_none()).then(|| AnswerTimes {
-                ns: fabric.link_latency_ns + answer_ns,
-                is_of_reads: first.read_cache.is_none() && !computes_parity && fabric.returns_unhindered(),
-            });
+        let answers_in = (is_window_open && services.is_none() && !fabric.delivers()).then(|| AnswerTimes {
+            ns: fabric.link_latency_ns + answer_ns,
+            is_of_reads: first.read_cache.is_none() && !computes_parity && fabric.returns_unhindered(),
+        });
         let crowding =
             Crowding::new(if settings.on.crowding { array.controllers.crowding.share() } else { 0.0 });
         let looks_ahead = is_plain
@@ -374,6 +386,7 @@ impl ArrayModel for Model {
             mirrors,
             answers_in,
             services,
+            chain,
             has_snapshots: array.snapshots.is_some(),
             has_mirror: array.mirror.is_some(),
             own_sets: sets.len() / sites,
@@ -391,7 +404,7 @@ impl ArrayModel for Model {
             volumes,
             entries,
             entry_names: array.volumes.iter().map(|volume| volume.keys.name.text.clone()).collect(),
-            attachments: vec![Attachment { first_job: 0, entry: settings.volume }],
+            attachments: vec![Attachment { first_job: 0, entry: settings.volume, host: None }],
             commands: Slab::default(),
             work: Vec::new(),
             spare_extents: Vec::new(),
@@ -412,6 +425,9 @@ impl ArrayModel for Model {
         if let Some(event) = self.service_event(action, arguments) {
             return event.map(|_| ());
         }
+        if let Some(chain) = &self.chain {
+            return chain.event(action, arguments).map(|_| ());
+        }
         self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
@@ -427,6 +443,9 @@ impl ArrayModel for Model {
             }
             return;
         }
+        if let Some(mut view) = self.chain_view() {
+            return view.schedule(at_ns, action, arguments);
+        }
         let fault = match self.capabilities().fault_event(action, arguments) {
             Ok(FaultEvent::FirmwareUpdate) => return self.failover.begin_update(at_ns),
             Ok(FaultEvent::ControllerFails(controller)) => {
@@ -441,17 +460,26 @@ impl ArrayModel for Model {
     }
 
     fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+        let mut host = self.attachment_of(first_job).and_then(|attachment| attachment.host);
+        let mut entry = self.attachment_of(first_job).map_or(0, |attachment| attachment.entry);
         for (name, value) in settings {
+            if name == "host"
+                && let Some(chain) = &self.chain
+            {
+                host = Some(chain.machine(value)?);
+                continue;
+            }
             if name != "volume" {
                 return Err(unknown(name, &settings::SETTINGS[1..2]));
             }
-            let entry = self.entry_names.iter().position(|known| Some(known.as_str()) == value.as_str());
-            let Some(entry) = entry else {
+            let named = self.entry_names.iter().position(|known| Some(known.as_str()) == value.as_str());
+            let Some(named) = named else {
                 return Err(crate::settings::bad(name, value, &self.entry_names.join(", ")));
             };
-            self.attachments.retain(|attachment| attachment.first_job < first_job);
-            self.attachments.push(Attachment { first_job, entry });
+            entry = named;
         }
+        self.attachments.retain(|attachment| attachment.first_job < first_job);
+        self.attachments.push(Attachment { first_job, entry, host });
         Ok(())
     }
 
@@ -460,7 +488,7 @@ impl ArrayModel for Model {
     }
 
     fn find_drive(&self, value: &Value) -> Option<u32> {
-        numbered(value, self.groups.count())
+        numbered(value, self.groups.count()).or_else(|| self.chain.as_ref()?.find_drive(value.as_str()?))
     }
 
     fn drive_in(&self, place: u32) -> u32 {
@@ -468,13 +496,20 @@ impl ArrayModel for Model {
         set.map_or(place, |state| state.drive_in(place as DriveIndex))
     }
 
+    /// Of chains of replicas, events make anew what their placement has become.
     fn faults(&self) -> Faults {
+        if self.chain.is_some() {
+            return Faults::default();
+        }
         let has_pools = self.sets.iter().any(|state| state.migration.is_pool);
         let sets = self.sets.iter().filter(|_| !has_pools).map(|state| state.recovery.faults());
         Faults { sets: sets.collect(), controllers: self.failover.faults(self.now_ns) }
     }
 
     fn begin_with(&mut self, faults: &Faults) -> bool {
+        if self.chain.is_some() {
+            return false;
+        }
         self.stop_lookahead();
         self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
         let mut pairs = self.sets.iter().zip(&faults.sets);
@@ -489,7 +524,10 @@ impl ArrayModel for Model {
     }
 
     fn drive_entity(&self, drive: u32) -> String {
-        self.groups.entity(drive)
+        match &self.chain {
+            Some(chain) => chain.drive_name(drive),
+            None => self.groups.entity(drive),
+        }
     }
 
     fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
@@ -512,6 +550,10 @@ impl ArrayModel for Model {
 
     fn counters(&self) -> Vec<TwinCounter> {
         let mut counters = Counters::default();
+        if let Some(chain) = &self.chain {
+            self.count_chain(chain, &mut counters);
+            return counters.into_list();
+        }
         self.fabric.count_into(&mut counters, self.hosts);
         for (index, controller) in self.controllers.iter().enumerate() {
             controller.count_into(&mut counters, index);
@@ -533,6 +575,9 @@ impl ArrayModel for Model {
     }
 
     fn begin_window(&mut self) {
+        if let Some(chain) = &mut self.chain {
+            return chain.begin_window();
+        }
         self.groups.drives.iter_mut().for_each(GroupDrives::begin_window);
         self.controllers.iter_mut().for_each(Controller::begin_window);
     }
@@ -544,11 +589,17 @@ impl ArrayModel for Model {
 
     /// Drives that collect: with each that begins, writes become slower.
     fn change_count(&self) -> u64 {
+        if self.chain.is_some() {
+            return 0;
+        }
         self.groups.drives.iter().map(GroupDrives::collecting).sum()
     }
 
     /// Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
+        if let Some(chain) = &self.chain {
+            return chain.steady_for_ns();
+        }
         let is_level = |controller: &Controller| {
             controller.is_steady()
                 && controller.keeps_destages(self.now_ns, left_ns)
@@ -573,7 +624,12 @@ impl ArrayModel for Model {
     /// Streams on hard disks are simulated whole: which of them goes first at which disk, and at what angle of its platter, lasts for minutes and is lost by a skip; two
     /// readers in order then came out up to 11 % too slow.
     fn can_skip_sequential(&self) -> bool {
-        !self.has_hard_disks
+        !self.has_hard_disks && self.chain.is_none()
+    }
+
+    fn is_chaotic_after(&self, action: &str) -> bool {
+        let volumes = self.attachments.iter().map(|attachment| attachment.entry);
+        self.chain.as_ref().is_some_and(|chain| chain.is_chaotic_after(action, volumes))
     }
 
     /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
@@ -585,6 +641,9 @@ impl ArrayModel for Model {
     /// matters to disks. Where erased flash is used up before the load ends, how much of it each drive has taken, by
     /// chance more than others, says when the cliff comes.
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+        if self.chain.is_some() {
+            return false;
+        }
         if self.has_hard_disks {
             return self.controllers[0].write_cache.is_some() && !self.writes_go_through();
         }
@@ -602,7 +661,7 @@ impl ArrayModel for Model {
     }
 
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
-        if !std::mem::take(&mut self.has_skipped_ranges) {
+        if !std::mem::take(&mut self.has_skipped_ranges) && self.chain.is_none() {
             self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
         }
         self.failover.skip_time(duration_ns);

@@ -3,7 +3,6 @@
 use load::Direction;
 use serde_json::{Map, Value};
 
-use super::limit::{Limit, rate};
 use super::model_event::{ModelEvent, ReplicaOf};
 use super::placement::{Drives, Place};
 use super::relocation::Move;
@@ -12,6 +11,7 @@ use super::services::NodeService;
 use super::settings::{self, Settings};
 use super::{COPIES, Description, Model, report};
 use crate::TwinError;
+use crate::composed::limit::{Limit, rate};
 use crate::settings::bad;
 
 /// Events that the system knows.

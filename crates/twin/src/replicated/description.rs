@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limit::Limit;
+use crate::composed::limit::Limit;
 use crate::drive::disk::HardDiskDescription;
 use crate::drive::flash::FlashDescription;
 use crate::part::{check_hard_disk, flash_drives, hard_disks, no_flash_drive};

@@ -12,7 +12,6 @@ mod check;
 mod description;
 mod disk;
 mod flash;
-mod limit;
 mod model_event;
 mod network;
 mod node;
@@ -51,12 +50,12 @@ use services::Stopped;
 use settings::Settings;
 use volume::Volume;
 
+use crate::composed::Limiter;
 pub use description::{
     Block, Description, DriveClass, HardDisks, Machines, Network as NetworkDescription, NvmeDriver,
     NvmeDrives, Relocation as RelocationDescription, Service, Slice, StorageServer, Template,
     Volume as VolumeDescription, WriteBuffer,
 };
-pub use limit::{Limit, Limiter};
 pub use services::{ServiceDrives, service_drives};
 
 /// Replicas of an object: head, all, tail.

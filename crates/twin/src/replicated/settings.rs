@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::Description;
-use super::limit::Limit;
 use crate::TwinError;
+use crate::composed::limit::Limit;
 use crate::settings::{Setting, all_of, bad, number, read, switches, unknown};
 
 const VOLUME: &str = "the name of a volume";

@@ -6,7 +6,7 @@ use load::Direction;
 
 use super::COPIES;
 use super::description::DriveClass;
-use super::limit::{Limit, Limiter};
+use crate::composed::limit::{Limit, Limiter};
 
 /// Counts of a volume in one direction.
 #[derive(Debug, Clone, Copy, Default)]
