@@ -32,6 +32,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
         return refuse(format!("volumes[{index}].{key}"), message, hint);
     }
     groups(array)?;
+    room(array)?;
     services(array)
 }
 
@@ -124,6 +125,29 @@ fn parts_beside(array: &Array) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses volumes for which the drives of a group have no room beside each other and the logs of journals.
+fn room(array: &Array) -> Result<(), Refusal> {
+    let object_bytes = array.pools.first().map_or(1, |pool| pool.keys.object.get()).max(1);
+    for (index, group) in array.groups.iter().enumerate() {
+        let objects = array.volumes.iter().map(|volume| {
+            let pool = array.pool(&volume.keys.on.text).unwrap_or(0);
+            let replicas = array.chain_groups(&array.pools[pool]).iter().filter(|on| **on == index).count();
+            volume.keys.size.get().div_ceil(object_bytes).saturating_mul(replicas as u64)
+        });
+        let objects = objects.fold(0, u64::saturating_add);
+        let log_bytes = group.journal.as_ref().map_or(0, |journal| journal.log.get());
+        let each = group.drives.capacity_bytes().saturating_sub(log_bytes) / object_bytes;
+        if objects > each.saturating_mul(array.drives_of(group).into()) {
+            return refuse(
+                "volumes",
+                format!("{objects} replicas of objects do not fit on the drives of `{}`", group.name()),
+                "make the volumes smaller or fewer, or give larger drives",
+            );
+        }
+    }
+    Ok(())
+}
+
 fn groups(array: &Array) -> Result<(), Refusal> {
     let controllers = array.controllers.count.count();
     let given: u32 = array.groups.iter().map(|group| group.keys.controllers.count()).sum();
@@ -145,7 +169,7 @@ fn groups(array: &Array) -> Result<(), Refusal> {
             return refuse(
                 path("backend"),
                 "not modelled with chains of replicas",
-                "say `driver:` of the group",
+                "say `command:` of the group",
             );
         }
         if given > 0 && group.keys.controllers.get() == 0 {

@@ -224,7 +224,7 @@ section! {
         preserved: Kind::Count, 0..=1024, default "1", "Capacity that a pool keeps free for reconstruction, in drives.";
         controllers: Kind::Count, 0..=64, default "0", "Controllers of a node that serve these drives of a chain, dealt out in the order of the groups; 0 for all.";
         write: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of a controller for a write to these drives of a chain; 0 for that of `controllers`.";
-        driver: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of the node's driver for a command to these drives of a chain; 0 where none is between.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of the node's driver for a command to these drives of a chain; 0 where none is between.";
     }
 }
 

@@ -46,7 +46,7 @@ pub use node_services::{Journal, Service, Slice};
 pub use parameter::{Origin, Parameter, SetBy};
 pub use problem::Problem;
 pub use quantity::{Endurance, Kind, UNKNOWN, UNLIMITED};
-pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
+pub use resolve::{PART_KINDS, PartSource, resolve, resolve_part};
 pub use section::{Key, Section};
 pub use services::{DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Snapshots, Thin};
 pub use sets::{DriveSlot, Set, VolumePlace, sets, volume_bytes};

@@ -48,11 +48,6 @@ pub trait PartSource {
     fn names(&self, kind: &str) -> Vec<String>;
 }
 
-/// Returns true if a document is an array of parts.
-pub fn is_array(document: &Node) -> bool {
-    document.get("groups").is_some()
-}
-
 /// Reader of one document with the parts that it uses.
 pub(crate) struct Resolver<'a> {
     parts: &'a dyn PartSource,

@@ -500,10 +500,7 @@ fn check_twin(
         Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
         None => {
             let array = plan::load_array(&twin.name)?;
-            let text = match &array.description.composed {
-                Some(parts) => plan::with_resolved_values(&array.text, parts),
-                None => array.text,
-            };
+            let text = plan::with_resolved_values(&array.text, &array.description.parts);
             let kept = SourceText { name: array.name, source: array.source, text };
             (array.description, kept)
         }

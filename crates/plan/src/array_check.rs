@@ -1,20 +1,7 @@
 //! JSON object of what follows from an array of parts by arithmetic: `arraylab check --json`. Scripts rely on its fields.
 
-use crate::{PlanError, PlanErrorKind};
 use array::{Array, Ceiling, Kind, SetBy};
 use serde_json::{Value, json};
-use twin::ArrayDescription;
-
-/// Returns the parts of an array; refused for an array that a kind of array describes, of which nothing can be computed by
-/// arithmetic.
-pub fn parts_of<'a>(name: &str, description: &'a ArrayDescription) -> Result<&'a Array, PlanError> {
-    description.composed.as_deref().ok_or_else(|| {
-        let message =
-            format!("`{name}` is described by one kind of array, not by parts: there is nothing to work out");
-        PlanError::new(PlanErrorKind::OutOfRange, message)
-            .with_hint(format!("`arraylab show array {name}` prints its values with their origins"))
-    })
-}
 
 /// Capacity, ceilings, values with their origins, and warnings of an array.
 pub fn array_check(name: &str, array: &Array) -> Value {
@@ -113,7 +100,7 @@ mod tests {
 
     fn checked(text: &str) -> Value {
         let description = crate::parse_array("a", text).unwrap();
-        array_check("a", parts_of("a", &description).unwrap())
+        array_check("a", &description.parts)
     }
 
     /// Proves that prices and watts are added up over all parts, hosts aside unless they have one, and that a part without a figure is

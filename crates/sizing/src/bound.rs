@@ -35,7 +35,7 @@ pub(crate) struct Profile {
 impl Profile {
     /// Profile of a design; `None` where something else than demands decides how fast it is.
     pub fn of(configuration: &Configuration, case: &Case) -> Option<Profile> {
-        let parts = configuration.description.composed.as_deref()?;
+        let parts = &*configuration.description.parts;
         let is_profiled = |key: &String| {
             let is_elsewhere = ELSEWHERE.iter().any(|section| key.starts_with(section));
             !is_elsewhere && PROFILED.iter().any(|end| key.rsplit('.').next() == Some(*end))
@@ -105,7 +105,7 @@ struct Utilisation {
 
 /// Times the workload that an array can carry at most when all its parts work; infinite where nothing bounds it.
 pub fn most_times(configuration: &Configuration, case: &Case) -> f64 {
-    let Some(parts) = configuration.description.composed.as_deref() else { return f64::INFINITY };
+    let parts = &configuration.description.parts;
     if asked_iops(case).is_none() || !configuration.settings.is_empty() {
         return f64::INFINITY;
     }

@@ -90,7 +90,7 @@ switches! {
         parity_updates => "off: any number of changes of parity may be under way",
         write_cache => "off: a write is answered only when the drives have it",
         read_cache => "off: nothing of what was read is kept",
-        read_ahead => "off: controllers do not read ahead",
+        read_ahead => "off: controllers do not read ahead, nor the hard disks of chains of replicas",
         mirroring => "off: cached writes are not copied to another controller",
         backend => "off: links to the drives carry any load in no time",
         gc => "off: garbage collection of solid-state drives takes no time",
@@ -119,6 +119,34 @@ switches! {
 /// All that can be set.
 pub(crate) const SETTINGS: [Setting; 54] = all_of(&OWN, Switches::SETTINGS);
 
+/// Settings of what I/Os to chains of replicas pass.
+const OF_CHAINS: [&str; 24] = [
+    "volume",
+    "host",
+    "condition",
+    "limit_iops",
+    "limit_iops_per_gib",
+    "limit_bw_bytes_per_s",
+    "limit_bw_bytes_per_s_per_gib",
+    "slice_processors",
+    "slice_memory_bytes",
+    "write_cache",
+    "limits",
+    "links",
+    "processors",
+    "slices",
+    "copy_on_write",
+    "seek",
+    "rotation",
+    "reordering",
+    "read_ahead",
+    "drive_buffer",
+    "gc",
+    "interference",
+    "bandwidth",
+    "replication",
+];
+
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
     // Where nodes issue load as well, the switch of the hosts is one of the values that name a machine.
@@ -134,6 +162,9 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
     let (cache, is_cluster) = (&array.cache, array.nodes.is_some());
     let has_peer = array.controller_count() > 1;
     let limits = |rate: &array::Parameter| rate.get() != array::UNLIMITED;
+    if array.has_chains() && !OF_CHAINS.contains(&setting) {
+        return false;
+    }
     match setting {
         "volume" => array.volumes.len() > 1,
         "network" => array.network.is_some(),
@@ -157,7 +188,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         }),
         "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on() || has_journal(array),
         "read_cache" => cache.read.get() > 0,
-        "read_ahead" => cache.read_ahead.get() > 0,
+        "read_ahead" => cache.read_ahead.get() > 0 || (array.has_chains() && has(is_hard_disk)),
         "raid" | "layout" | "disks" | "segment" | "volume_size" => Arrangement::is_of(array),
         "filesystem" => array.file_system.is_some(),
         "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on(),
@@ -169,9 +200,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
             array.controllers.streams.get() > 0
                 && has(|drives| matches!(drives, array::Drives::FlashModule(_)))
         }
-        "seek" | "rotation" | "reordering" | "drive_buffer" => {
-            has(|drives| matches!(drives, array::Drives::HardDisk(_)))
-        }
+        "seek" | "rotation" | "reordering" | "drive_buffer" => has(is_hard_disk),
         "limits" => array.has_chains() || array.volumes.iter().any(|volume| volume.limit.is_some()),
         "slices" | "slice_processors" | "slice_memory_bytes" => !array.slices.is_empty(),
         "copy_on_write" => has_journal(array),
@@ -186,6 +215,10 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,
     }
+}
+
+fn is_hard_disk(drives: &array::Drives) -> bool {
+    matches!(drives, array::Drives::HardDisk(_))
 }
 
 /// Returns whether a protected buffer is before the drives of a group.
@@ -255,6 +288,9 @@ impl Settings {
                     };
                 }
                 "volume" => settings.volume = volume_of(value, array)?,
+                "raid" | "layout" | "disks" | "segment" | "volume_size" if !Arrangement::is_of(array) => {
+                    return Err(unknown(name, &settings_of(array)));
+                }
                 "raid" => settings.arrangement.layout = Some(raid(value)?),
                 "layout" => settings.arrangement.layout = Some(pool_or_raid(value)?),
                 "disks" => {
@@ -282,10 +318,6 @@ impl Settings {
             Ok(true)
         };
         let mut settings = read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))?;
-        let arranged: Vec<&str> = settings.arrangement.names().collect();
-        if !arranged.is_empty() && !Arrangement::is_of(array) {
-            return Err(unknown(&arranged.join(", "), &settings_of(array)));
-        }
         for (name, is_set, is_possible) in [
             ("coverage", settings.room.coverage_percent != 100, Room::has_shares(array)),
             ("shrink", settings.room.shrink != 1, Room::can_shrink(array)),
@@ -298,8 +330,9 @@ impl Settings {
         let on = &mut settings.on;
         (on.backend, on.memory) = (on.backend && on.links, on.memory && on.processors);
         // Plans for disks have meant the hosts' processors as well since before hosts had a switch of their own.
-        let is_disk = |group: &array::Group| matches!(group.drives, array::Drives::HardDisk(_));
-        on.host &= on.processors || !array.groups.iter().any(is_disk);
+        on.host &= on.processors || !array.groups.iter().any(|group| is_hard_disk(&group.drives));
+        // Nothing else reads ahead there.
+        on.drive_buffer &= on.read_ahead || !array.has_chains();
         Ok(settings)
     }
 }

@@ -130,7 +130,8 @@ impl ChainView<'_> {
             ScheduledEvent::Pool { volume, pool } => {
                 let state = &mut self.chain.volumes[volume as usize];
                 state.groups = self.chain.pools[pool].groups;
-                let says = format!("volume `{}` moves to pool `{}`", state.name, self.chain.pools[pool].name);
+                let (volume, pool) = (&state.name, &self.chain.pools[pool].name);
+                let says = format!("volume `{volume}` gets the template `{pool}`");
                 self.note(says);
                 self.restart_relocation();
             }

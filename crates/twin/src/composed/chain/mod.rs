@@ -152,6 +152,8 @@ impl Chain {
             match &mut groups.drives[group] {
                 GroupDrives::SolidStates(drives) => {
                     drives.fill(array.drives_in(group).map(fill).collect());
+                    // Relocations use them before the first I/O of a host.
+                    drives.prepare();
                 }
                 // Their completions come by events, also where they serve in order.
                 GroupDrives::HardDisks(disks) => disks.answers_at_once = false,

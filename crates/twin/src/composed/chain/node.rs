@@ -88,7 +88,7 @@ impl Costs {
             read_ns: controller.cost_ns(array.controllers.read.get()),
             write_ns: groups().map(|group| controller.cost_ns(array.chain_write_ns(group))).collect(),
             driver_ns: groups()
-                .map(|group| node.driver.cost_ns(array.groups[group].keys.driver.get()))
+                .map(|group| node.driver.cost_ns(array.groups[group].keys.command.get()))
                 .collect(),
             controller_rate: controller.rate(array.controllers.copy.get()),
         }

@@ -33,7 +33,7 @@ impl ServiceNames {
             initiator: name(array::Service::INITIATOR, "initiator"),
             controller: name(array::Service::CONTROLLERS, "controller"),
             driver: name(array::Service::DRIVER, "driver"),
-            is_driven: array.groups.iter().map(|group| group.keys.driver.get() > 0).collect(),
+            is_driven: array.groups.iter().map(|group| group.keys.command.get() > 0).collect(),
         }
     }
 

@@ -9,12 +9,8 @@ const HDD: u8 = 1;
 
 /// The shipped array of chains.
 fn storpool() -> array::Array {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/storpool-of-parts.yaml");
-    plan::parse_array("storpool", &std::fs::read_to_string(path).unwrap())
-        .unwrap()
-        .composed
-        .map(|array| *array)
-        .unwrap()
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/storpool.yaml");
+    *plan::parse_array("storpool", &std::fs::read_to_string(path).unwrap()).unwrap().parts
 }
 
 fn row(groups: [u8; 3]) -> Row<u8> {
