@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::description::{Array, Pool};
+use crate::description::{Array, Group, Pool};
 use crate::drive::Drives;
 use crate::sets::Set;
 
@@ -66,6 +66,30 @@ pub fn capacity(array: &Array, sets: &[Set]) -> Vec<Capacity> {
     all
 }
 
+/// Raw and usable bytes of all groups or pools together. Chains share the drives of their groups: each may have all that they hold, and
+/// together they have it once.
+pub fn totals(array: &Array, capacities: &[Capacity]) -> (u64, u64) {
+    let sum = |bytes: fn(&Capacity) -> u64| capacities.iter().map(bytes).sum::<u64>();
+    let (raw_bytes, usable_bytes) = (sum(|one| one.raw_bytes), sum(|one| one.usable_bytes));
+    if !array.has_chains() {
+        return (raw_bytes, usable_bytes);
+    }
+    let of_groups = |bytes: fn(&Group) -> u64| {
+        array.groups.iter().map(|group| u64::from(array.drives_of(group)) * bytes(group)).sum::<u64>()
+    };
+    let free_bytes = of_groups(Group::bytes_beside_log);
+    let replicas = array.pools.first().map_or(1, |pool| pool.keys.replicas.get().max(1));
+    (of_groups(|group| group.drives.capacity_bytes()), usable_bytes.min(free_bytes / replicas))
+}
+
+impl Group {
+    /// Bytes of a drive beside the log of a journal.
+    fn bytes_beside_log(&self) -> u64 {
+        let log_bytes = self.journal.as_ref().map_or(0, |journal| journal.log.get());
+        self.drives.capacity_bytes().saturating_sub(log_bytes)
+    }
+}
+
 /// Drives of the groups of a chain, and the bytes of all of them, which it shares with others.
 fn chain_drives(array: &Array, pool: &Pool) -> (u32, u64) {
     let mut groups = array.chain_groups(pool);
@@ -83,9 +107,7 @@ fn chain_bytes(array: &Array, pool: &Pool) -> u64 {
     let holds = |&group: &usize| {
         let replicas = groups.iter().filter(|&&other| other == group).count() as u64;
         let described = &array.groups[group];
-        let log_bytes = described.journal.as_ref().map_or(0, |journal| journal.log.get());
-        let drive_bytes = described.drives.capacity_bytes() - log_bytes;
-        u64::from(array.drives_of(described)) * drive_bytes / replicas
+        u64::from(array.drives_of(described)) * described.bytes_beside_log() / replicas
     };
     groups.iter().map(holds).min().unwrap_or(0)
 }

@@ -250,9 +250,14 @@ fn pool_shape(array: &Array, index: usize, pool: &crate::Pool) -> Result<(), Ref
     };
     let nodes = array.node_count();
     if width > nodes {
-        let key = if pool.erasure.is_some() { "erasure" } else { "replicas" };
+        // All chains of an array have as many replicas: the nodes are too few.
+        let at = match pool.erasure {
+            _ if pool.is_chain() => "nodes.count".to_owned(),
+            Some(_) => path("erasure"),
+            None => path("replicas"),
+        };
         return refuse(
-            path(key),
+            at,
             format!("{width} members of a stripe on {nodes} nodes: each needs a node of its own"),
             format!("use at most {nodes}, or more nodes"),
         );

@@ -32,7 +32,7 @@ mod value;
 mod warnings;
 
 pub use bill::{Bill, bill};
-pub use capacity::{Capacity, capacity};
+pub use capacity::{Capacity, capacity, totals};
 pub use ceilings::{BLOCK_SIZES, Ceiling, ceilings, demand};
 pub use chain::{CHAIN_LIMIT, NodeDrive};
 pub use demand::Demand;

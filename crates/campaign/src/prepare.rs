@@ -31,7 +31,7 @@ use store::{
 const SAMPLES_AT_LEAST: u64 = 10;
 /// But not shorter than this: the host's own counters are read no faster.
 const INTERVAL_MINIMUM_NS: u64 = 10_000_000;
-/// The setting that has a twin simulate a load from end to end, which every kind of array knows.
+/// The setting that has a twin simulate a load from end to end, which every array knows.
 const EXACT: &str = "exact";
 /// The most targets of a run.
 const TARGETS_LIMIT: usize = 1024;

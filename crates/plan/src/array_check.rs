@@ -10,13 +10,14 @@ pub fn array_check(name: &str, array: &Array) -> Value {
     let ceilings = array::ceilings(array, &sets);
     let warnings = array::warnings(array, &sets, &ceilings);
     let bill = array::bill(array);
+    let (raw_bytes, usable_bytes) = array::totals(array, &capacities);
     let slowest_ns = capacities.iter().filter_map(|capacity| capacity.rebuild_ns).max();
     json!({
         "array": name,
         "title": array.title,
         "capacity": {
-            "raw_bytes": capacities.iter().map(|capacity| capacity.raw_bytes).sum::<u64>(),
-            "usable_bytes": capacities.iter().map(|capacity| capacity.usable_bytes).sum::<u64>(),
+            "raw_bytes": raw_bytes,
+            "usable_bytes": usable_bytes,
             "groups": capacities,
         },
         "ceilings": ceilings.iter().map(ceiling).collect::<Vec<_>>(),

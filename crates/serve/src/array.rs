@@ -33,7 +33,7 @@ enum Level {
     Ddp,
 }
 
-/// Facts that a kind of array states about its layout.
+/// Facts that an array states about its layout.
 struct Shape {
     level: Level,
     drives: u32,

@@ -40,7 +40,11 @@ impl Profile {
             let is_elsewhere = ELSEWHERE.iter().any(|section| key.starts_with(section));
             !is_elsewhere && PROFILED.iter().any(|end| key.rsplit('.').next() == Some(*end))
         };
-        if !configuration.settings.is_empty() || !configuration.changed.keys().all(is_profiled) {
+        // Initiators, ports of nodes and journals of chains have no share in the demands.
+        if parts.has_chains()
+            || !configuration.settings.is_empty()
+            || !configuration.changed.keys().all(is_profiled)
+        {
             return None;
         }
         let (sets, _) = array::sets(parts);
@@ -106,7 +110,7 @@ struct Utilisation {
 /// Times the workload that an array can carry at most when all its parts work; infinite where nothing bounds it.
 pub fn most_times(configuration: &Configuration, case: &Case) -> f64 {
     let parts = &configuration.description.parts;
-    if asked_iops(case).is_none() || !configuration.settings.is_empty() {
+    if parts.has_chains() || asked_iops(case).is_none() || !configuration.settings.is_empty() {
         return f64::INFINITY;
     }
     let mut sum = Utilisation::default();

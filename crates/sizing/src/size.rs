@@ -105,7 +105,7 @@ pub(crate) fn searched_row(
 pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQuestion) -> SizeRow {
     let parts = &*design.description.parts;
     let capacities = array::capacity(parts, &array::sets(parts).0);
-    let usable_bytes = Some(capacities.iter().map(|one| one.usable_bytes).sum());
+    let usable_bytes = Some(array::totals(parts, &capacities).1);
     let rebuild_ns = capacities.iter().filter_map(|one| one.rebuild_ns).max();
     let drives = Some(u64::from(parts.drive_count()));
     let full_in_year = match (question.growth, question.capacity_bytes, usable_bytes) {

@@ -49,7 +49,7 @@ enum ScheduledEvent {
 }
 
 impl Twin {
-    /// Builds a twin. `settings` are array settings and mechanism switches ([`Twin::settings`]); what this kind of array
+    /// Builds a twin. `settings` are array settings and mechanism switches ([`Twin::settings`]); what this array
     /// does not have is refused. `seed` is for the parts of an array that chance acts on; a twin built of
     /// deterministic parts alone is the same with every seed.
     pub fn build(
@@ -243,7 +243,7 @@ impl Twin {
             .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.skipped_ns, ..note }));
     }
 
-    /// Share of a rebuild that is done; `None` where none runs, or a kind of array does not say.
+    /// Share of a rebuild that is done; `None` where none runs.
     pub fn rebuilt_share(&self) -> Option<f64> {
         self.model.rebuilt_share()
     }

@@ -477,7 +477,7 @@ fn what_cannot_be_is_refused() {
         plan::parse_array("storpool", &text().replacen(from, to, 1)).unwrap_err()
     };
     for (from, to, path) in [
-        ("count: { value: 3, origin: published, from: 3 nodes }", "count: 2", "pools[0].replicas"),
+        ("count: { value: 3, origin: published, from: 3 nodes }", "count: 2", "nodes.count"),
         ("capacity: { value: 960GB", "capacity: { value: 0B", "groups[0].per_node.capacity"),
         (
             "count: { value: 4, origin: published, from: 4 × 2 TB",
