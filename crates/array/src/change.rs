@@ -51,6 +51,7 @@ impl Array {
             return match inner {
                 "" => of(&mut group.keys, key),
                 "backend" => of(group.backend.as_mut()?, key),
+                "journal" => of(group.journal.as_mut()?, key),
                 _ if inner != drives => None,
                 _ if key == "count" => of(&mut group.count, key),
                 _ => match &mut group.drives {
@@ -62,6 +63,12 @@ impl Array {
         }
         if let Some(index) = index_of(list, "pools") {
             return of(&mut self.pools.get_mut(index).filter(|_| inner.is_empty())?.keys, key);
+        }
+        if let Some(index) = index_of(list, "slices") {
+            return of(self.slices.get_mut(index).filter(|_| inner.is_empty())?, key);
+        }
+        if let Some(index) = index_of(list, "services") {
+            return of(self.services.get_mut(index).filter(|_| inner.is_empty())?, key);
         }
         let volume = self.volumes.get_mut(index_of(list, "volumes")?)?;
         match inner {

@@ -49,6 +49,7 @@ pub(crate) fn check(array: &Array) -> Result<(), Refusal> {
     }
     crate::service_check::check(array)?;
     crate::volume_limits::check(array)?;
+    crate::chain_check::check(array)?;
     crate::sets::build(array).map(|_| ())
 }
 
@@ -80,7 +81,7 @@ fn settable(index: usize, group: &Group) -> Result<(), Refusal> {
 }
 
 fn names(array: &Array) -> Result<(), Refusal> {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: Vec<(bool, &str)> = Vec::new();
     let groups =
         array.groups.iter().enumerate().map(|(index, group)| (format!("groups[{index}].name"), group.name()));
     let pools = array
@@ -88,8 +89,12 @@ fn names(array: &Array) -> Result<(), Refusal> {
         .iter()
         .enumerate()
         .map(|(index, pool)| (format!("pools[{index}].name"), pool.keys.name.text.as_str()));
-    for (path, name) in groups.chain(pools) {
+    // Volumes on chains name pools alone, so that a pool may have the name of the group that it lies on.
+    let are_apart = array.has_chains();
+    let groups = groups.map(|(path, name)| (path, (false, name)));
+    for (path, name) in groups.chain(pools.map(|(path, name)| (path, (are_apart, name)))) {
         if seen.contains(&name) {
+            let (_, name) = name;
             return refuse(
                 path,
                 format!("`{name}` is the name of another group or pool"),
@@ -218,10 +223,13 @@ fn drives(index: usize, drives: &Drives) -> Result<(), Refusal> {
 
 fn pool_shape(array: &Array, index: usize, pool: &crate::Pool) -> Result<(), Refusal> {
     let path = |key: &str| format!("pools[{index}].{key}");
-    if array.group(&pool.keys.on.text).is_none() {
+    // The groups of a chain are a list; of another pool all of the text is one name.
+    let named: Vec<&str> =
+        if pool.is_chain() { pool.group_names().collect() } else { vec![&pool.keys.on.text] };
+    if let Some(unknown) = named.into_iter().find(|name| array.group(name).is_none()) {
         let names: Vec<&str> = array.groups.iter().map(|group| group.name()).collect();
-        let hint = crate::suggest::hint_of(&pool.keys.on.text, names.iter().copied());
-        return refuse(path("on"), format!("there is no group `{}`", pool.keys.on.text), hint);
+        let hint = crate::suggest::hint_of(unknown, names.iter().copied());
+        return refuse(path("on"), format!("there is no group `{unknown}`"), hint);
     }
     let replicas = pool.keys.replicas.count();
     let width = match pool.erasure {
@@ -251,9 +259,14 @@ fn pool_shape(array: &Array, index: usize, pool: &crate::Pool) -> Result<(), Ref
     };
     let nodes = array.node_count();
     if width > nodes {
-        let key = if pool.erasure.is_some() { "erasure" } else { "replicas" };
+        // All chains of an array have as many replicas: the nodes are too few.
+        let at = match pool.erasure {
+            _ if pool.is_chain() => "nodes.count".to_owned(),
+            Some(_) => path("erasure"),
+            None => path("replicas"),
+        };
         return refuse(
-            path(key),
+            at,
             format!("{width} members of a stripe on {nodes} nodes: each needs a node of its own"),
             format!("use at most {nodes}, or more nodes"),
         );

@@ -6,6 +6,7 @@ use crate::drive::{
     DRIVE_LIMIT_BYTES, Drives, POWER_LIMIT_MILLIWATTS, PRICE_LIMIT_CENTS, RATE_LIMIT, STEP_LIMIT_NS,
 };
 use crate::limits::{CACHE_LIMIT_BYTES, PHASE_LIMIT_NS};
+use crate::node_services::{Journal, Service, Slice};
 use crate::parameter::Parameter;
 use crate::quantity::Kind;
 use crate::section::section;
@@ -27,7 +28,8 @@ section! {
         count: Kind::Count, 1..=PART_LIMIT, default "1", "Hosts; jobs are dealt to them in turn.";
         submit: Kind::Time, 0..=STEP_LIMIT_NS, default "5us", "Processor time of a job for one I/O before it goes out.";
         copy: Kind::Limit, 1000000..=RATE_LIMIT, default "12GB/s", "Rate at which a job copies data.";
-        threads: Kind::Word(&["per-job", "per-io"]), 0..=1, default "per-job", "Whether a job hands its I/Os over one after the other, or each outstanding I/O has a thread.";
+        complete: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time after an answer before the application has it, of the thread that handed the I/O over.";
+        threads: Kind::Word(&["per-job", "per-io", "per-host"]), 0..=2, default "per-job", "Whether a job hands its I/Os over one after the other, each outstanding I/O has a thread, or one thread serves all of a host and copies written data on the way out, read data on the way back.";
         queue: Kind::Count, 1..=1048576, default "1048576", "Commands of one host under way to one volume over one link; more wait in the host.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one host in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one host under load.";
@@ -69,6 +71,7 @@ section! {
         rate: Kind::Rate, 1000000..=RATE_LIMIT, default "25Gbit/s", "Bytes a second of a port in each direction.";
         command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time that a message holds a port beside its bytes.";
         latency: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Time of one way that keeps nobody waiting.";
+        header: Kind::Bytes, 0..=65536, default "0B", "Bytes that a message has beside its data.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one port in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one port under load.";
     }
@@ -95,6 +98,7 @@ section! {
         window: Kind::Count, 1..=1048576, default "4096", "Commands of one controller at the drives at once.";
         window_bytes: Kind::Bytes, 512..=CACHE_LIMIT_BYTES, default "1TiB", "Bytes of the commands of one controller at the drives at once; a larger command goes alone.";
         streams: Kind::Count, 0..=1048576, default "0", "Sequential streams that are followed at once: their reads cost modules less, and their writes gather whole stripes.";
+        index: Kind::Bytes, 0..=1073741824, default "0B", "Memory that the index of a GiB of data takes in a chain of replicas; what the memory of the service does not hold is read from the drive when it is wanted.";
         ownership: Kind::Word(&["luns", "active-active"]), 0..=1, default "luns", "Whether a volume has one controller, or all serve it.";
         price_usd: Kind::Dollars, 0..=PRICE_LIMIT_CENTS, default "unknown", "Price of one controller in US dollars; 0 for what costs nothing of its own.";
         watts: Kind::Power, 0..=POWER_LIMIT_MILLIWATTS, default "unknown", "Power of one controller under load.";
@@ -142,6 +146,9 @@ section! {
     Nodes {
         label: Kind::Text, 0..=0, default "node", "Name in drawings.";
         count: Kind::Count, 1..=PART_LIMIT, "Nodes.";
+        processors: Kind::Count, 0..=1024, default "0", "Processor cores of a node, which its slices share; 0 where nothing is said.";
+        memory: Kind::Bytes, 0..=CACHE_LIMIT_BYTES, default "0B", "Memory of a node, which its slices share; 0 where nothing is said.";
+        initiators: Kind::Switch, 0..=1, default "false", "Whether nodes issue load as hosts do, over their own ports; with chains of replicas.";
     }
 }
 
@@ -215,6 +222,9 @@ section! {
         pool_segment: Kind::Bytes, 0..=1073741824, default "0B", "Segment of a pool's stripe, where the controllers make no other; 0 for that of `segment`.";
         piece: Kind::Bytes, 4096..=1099511627776, default "512MiB", "Bytes that a pool's stripe takes of one drive.";
         preserved: Kind::Count, 0..=1024, default "1", "Capacity that a pool keeps free for reconstruction, in drives.";
+        controllers: Kind::Count, 0..=64, default "0", "Controllers of a node that serve these drives of a chain, dealt out in the order of the groups; 0 for all.";
+        write: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of a controller for a write to these drives of a chain; 0 for that of `controllers`.";
+        command: Kind::Time, 0..=STEP_LIMIT_NS, default "0us", "Processor time of the node's driver for a command to these drives of a chain; 0 where none is between.";
     }
 }
 
@@ -238,6 +248,8 @@ pub struct Group {
     pub is_per_node: bool,
     /// Links to the drives; `None` where they limit nothing.
     pub backend: Option<Backend>,
+    /// Protected buffer and log before the drives; `None` for none.
+    pub journal: Option<Journal>,
 }
 
 impl Group {
@@ -282,7 +294,8 @@ section! {
     /// Keys of a pool over the nodes.
     PoolKeys {
         name: Kind::Text, 0..=0, default "pool", "Name, which volumes give.";
-        on: Kind::Text, 0..=0, "Group whose drives it lies on.";
+        on: Kind::Text, 0..=0, "Group whose drives it lies on; of a chain one for all replicas, or one for each in the order of the chain, as `disks disks flash`.";
+        path: Kind::Word(&["primary", "chain"]), 0..=1, default "primary", "Whether the node of the first replica carries a write out for all, or each forwards it to the next and answers the host, and the last is read.";
         replicas: Kind::Count, 0..=8, default "0", "Copies, each on another node; 0 where it has an erasure code.";
         erasure: Kind::Text, 0..=0, default "none", "Erasure code, as `8+2`, each fragment on another node.";
         object: Kind::Bytes, 4096..=1073741824, default "32MiB", "Bytes that lie together on one drive.";
@@ -305,6 +318,8 @@ section! {
     Limit {
         iops: Kind::Count, 1..=1000000000, default "1000000000", "Most I/Os a second.";
         bandwidth: Kind::Rate, 1000000..=RATE_LIMIT, default "1000GB/s", "Most bytes a second.";
+        iops_per_gib: Kind::Count, 0..=1000000000, default "0", "Most I/Os a second for each GiB of the volume; 0 for no such limit. The lower of the two counts.";
+        bandwidth_per_gib: Kind::Rate, 0..=RATE_LIMIT, default "0B/s", "Most bytes a second for each GiB of the volume; 0 for no such limit.";
         burst_iops: Kind::Count, 0..=1000000000, default "0", "Most I/Os a second while there are credits; 0 for no bursts.";
         io_credits: Kind::Count, 0..=1000000000000, default "0", "I/Os beyond the limit that a full bucket pays for; it fills at `iops`.";
         burst_bandwidth: Kind::Rate, 0..=RATE_LIMIT, default "0B/s", "Most bytes a second while there are credits; 0 for no bursts.";
@@ -338,6 +353,7 @@ section! {
         delay: Kind::Time, 0..=PHASE_LIMIT_NS, default "10s", "Time from a loss until the rebuild begins.";
         stripes: Kind::Count, 1..=65536, default "16", "Stripes that are rebuilt at once.";
         rate: Kind::Rate, 1000..=RATE_LIMIT, default "100MB/s", "Most bytes a second that are rebuilt.";
+        chunk: Kind::Bytes, 4096..=1073741824, default "1MiB", "Bytes of an object that a chain of replicas copies at a time; `stripes` of its objects are copied at once.";
     }
 }
 
@@ -379,6 +395,10 @@ pub struct Array {
     pub pools: Vec<Pool>,
     /// Volumes.
     pub volumes: Vec<Volume>,
+    /// Control groups of every node.
+    pub slices: Vec<Slice>,
+    /// Services of every node.
+    pub services: Vec<Service>,
     /// Thin provisioning; `None` where all capacity is allocated beforehand.
     pub thin: Option<Thin>,
     /// Data reduction.
@@ -461,6 +481,9 @@ impl Array {
             if let Some(backend) = &group.backend {
                 add(&format!("{path}.backend"), backend, &mut all);
             }
+            if let Some(journal) = &group.journal {
+                add(&format!("{path}.journal"), journal, &mut all);
+            }
         }
         for (index, pool) in self.pools.iter().enumerate() {
             add(&format!("pools[{index}]"), &pool.keys, &mut all);
@@ -470,6 +493,12 @@ impl Array {
             if let Some(limit) = &volume.limit {
                 add(&format!("volumes[{index}].limit"), limit, &mut all);
             }
+        }
+        for (index, slice) in self.slices.iter().enumerate() {
+            add(&format!("slices[{index}]"), slice, &mut all);
+        }
+        for (index, service) in self.services.iter().enumerate() {
+            add(&format!("services[{index}]"), service, &mut all);
         }
         if let Some(thin) = &self.thin {
             add("thin", thin, &mut all);

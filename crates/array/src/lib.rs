@@ -6,13 +6,18 @@
 mod bill;
 mod capacity;
 mod ceilings;
+mod chain;
+mod chain_check;
+mod chain_demand;
 mod change;
 mod check;
+mod demand;
 mod description;
 mod drive;
 mod limits;
 mod lists;
 mod node;
+mod node_services;
 mod parameter;
 mod problem;
 mod quantity;
@@ -28,18 +33,21 @@ mod volume_limits;
 mod warnings;
 
 pub use bill::{Bill, bill};
-pub use capacity::{Capacity, capacity};
-pub use ceilings::{BLOCK_SIZES, Ceiling, Demand, ceilings, demand};
+pub use capacity::{Capacity, capacity, totals};
+pub use ceilings::{BLOCK_SIZES, Ceiling, ceilings, demand};
+pub use chain::{CHAIN_LIMIT, NodeDrive};
+pub use demand::Demand;
 pub use description::{
     Array, Backend, Cache, Controllers, DriveCount, Erasure, Fabric, Failover, FileSystem, Group, GroupKeys,
     Hosts, LayoutKind, Limit, Network, Nodes, OPEN_QUEUE, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
 };
 pub use drive::{Drives, FlashModule, HardDisk, SolidState};
 pub use node::{Content, Node, Place};
+pub use node_services::{Journal, Service, Slice};
 pub use parameter::{Origin, Parameter, SetBy};
 pub use problem::Problem;
 pub use quantity::{Endurance, Kind, UNKNOWN, UNLIMITED};
-pub use resolve::{PART_KINDS, PartSource, is_array, resolve, resolve_part};
+pub use resolve::{PART_KINDS, PartSource, resolve, resolve_part};
 pub use section::{Key, Section};
 pub use services::{
     DriveCache, FIBRE_NS_PER_KM, Mirror, Reduction, Replication, Snapshots, TIER_MOVES_LIMIT, Thin, Tier,

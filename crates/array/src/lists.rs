@@ -3,6 +3,7 @@
 use crate::description::{Backend, DriveCount, Group, Limit, Pool, PoolKeys, Volume, VolumeKeys};
 use crate::drive::Drives;
 use crate::node::{Content, Node, Place};
+use crate::node_services::{Journal, Service, Slice};
 use crate::parameter::SetBy;
 use crate::problem::Problem;
 use crate::quantity::Kind;
@@ -99,7 +100,7 @@ impl Resolver<'_> {
                 let message = format!("`{}` is not modelled: {why}", node.scalar().unwrap_or_default());
                 return Err(own.problem(node.place, &format!("{path}.layout"), message, hint));
             }
-            let keys = self.section(Some(item), "", &path, &["drives", "per_node", "backend"])?;
+            let keys = self.section(Some(item), "", &path, &["drives", "per_node", "backend", "journal"])?;
             let (key, drives, is_per_node) = match (item.get("drives"), item.get("per_node")) {
                 (Some(drives), None) => ("drives", drives, false),
                 (None, Some(drives)) => ("per_node", drives, true),
@@ -152,7 +153,13 @@ impl Resolver<'_> {
                 }
                 None => None,
             };
-            groups.push(Group { keys, drives: model, count, is_per_node, backend });
+            let journal = match item.get("journal") {
+                Some(node) => {
+                    Some(self.section::<Journal>(Some(node), "", &format!("{path}.journal"), &[])?)
+                }
+                None => None,
+            };
+            groups.push(Group { keys, drives: model, count, is_per_node, backend, journal });
         }
         Ok(groups)
     }
@@ -202,6 +209,18 @@ impl Resolver<'_> {
         Ok(pools)
     }
 
+    /// Slices of every node.
+    pub(crate) fn slices(&self, document: &Node) -> Result<Vec<Slice>, Problem> {
+        let items = self.items(document, "slices")?;
+        items.into_iter().map(|(path, item)| self.section(Some(item), "", &path, &[])).collect()
+    }
+
+    /// Services of every node.
+    pub(crate) fn services(&self, document: &Node) -> Result<Vec<Service>, Problem> {
+        let items = self.items(document, "services")?;
+        items.into_iter().map(|(path, item)| self.section(Some(item), "", &path, &[])).collect()
+    }
+
     pub(crate) fn volumes(
         &self,
         document: &Node,
@@ -224,8 +243,7 @@ impl Resolver<'_> {
         let named_by = |service: &str| document.get(service)?.get("on")?.scalar();
         let taken = ["drive_cache", "tier"].map(named_by);
         let is_free = |group: &&Group| {
-            !pools.iter().any(|pool| pool.keys.on.text == group.name())
-                && !taken.contains(&Some(group.name()))
+            !pools.iter().any(|pool| pool.is_on(group.name())) && !taken.contains(&Some(group.name()))
         };
         let names = pools
             .iter()

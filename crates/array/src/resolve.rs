@@ -16,7 +16,7 @@ pub const PART_KINDS: [&str; 5] = ["hosts", "links", "controllers", "caches", "d
 const USE_DEPTH_LIMIT: usize = 8;
 
 /// Keys of an array's file, beside which nothing stands.
-const TOP_KEYS: [&str; 20] = [
+const TOP_KEYS: [&str; 22] = [
     "title",
     "about",
     "hosts",
@@ -28,6 +28,8 @@ const TOP_KEYS: [&str; 20] = [
     "groups",
     "pools",
     "volumes",
+    "slices",
+    "services",
     "thin",
     "reduction",
     "snapshots",
@@ -46,11 +48,6 @@ pub trait PartSource {
 
     /// Names of the parts of a kind.
     fn names(&self, kind: &str) -> Vec<String>;
-}
-
-/// Returns true if a document is an array of parts.
-pub fn is_array(document: &Node) -> bool {
-    document.get("groups").is_some()
 }
 
 /// Reader of one document with the parts that it uses.
@@ -182,6 +179,8 @@ impl Resolver<'_> {
             groups,
             pools,
             volumes,
+            slices: self.slices(document)?,
+            services: self.services(document)?,
             thin: self.optional(document, "thin", "")?,
             reduction: self.optional(document, "reduction", "")?,
             snapshots: self.optional(document, "snapshots", "")?,

@@ -1,8 +1,8 @@
 //! RAID groups of an array: which layout lies over which drives, and where volumes lie on it.
 
-use layout::{ClusterSpec, Layout, LayoutError, PoolSpec, Raid, Redundancy, Rotation};
+use layout::{ClusterSpec, Layout, LayoutError, PoolSpec, Raid, Redundancy, ReplicaSpec, Rotation};
 
-use crate::description::{Array, Erasure, Group, LayoutKind, Pool};
+use crate::description::{Array, Erasure, Group, LayoutKind, Pool, Volume};
 use crate::refusal::{Refusal, refuse};
 
 /// Pieces of a drive beyond which the placement of a cluster pool is made coarser, so that large clusters are built quickly.
@@ -75,9 +75,16 @@ fn first_drives(array: &Array) -> Vec<u32> {
 pub(crate) fn build(array: &Array) -> Result<(Vec<Set>, Vec<VolumePlace>), Refusal> {
     let firsts = first_drives(array);
     let mut sets = Vec::new();
+    if array.has_chains() {
+        for pool in 0..array.pools.len() {
+            sets.push(chain_set(array, pool)?);
+        }
+        let places = place_volumes(array, &sets)?;
+        return Ok((sets, places));
+    }
     for (index, group) in array.groups.iter().enumerate() {
         let pools: Vec<usize> =
-            (0..array.pools.len()).filter(|&pool| array.pools[pool].keys.on.text == group.name()).collect();
+            (0..array.pools.len()).filter(|&pool| array.pools[pool].is_on(group.name())).collect();
         if pools.is_empty() {
             local_sets(array, index, group, firsts[index], &mut sets)?;
         } else {
@@ -226,6 +233,47 @@ fn pool_sets(
         base_bytes += bytes;
     }
     Ok(())
+}
+
+/// The set of a chain of replicas over groups, as large as its volumes; the model places each volume by itself.
+fn chain_set(array: &Array, number: usize) -> Result<Set, Refusal> {
+    let pool = &array.pools[number];
+    let groups = array.chain_groups(pool);
+    let object_bytes = pool.keys.object.get();
+    let is_here = |volume: &&Volume| {
+        let on = &volume.keys.on.text;
+        *on == pool.keys.name.text || (on.is_empty() && array.pools.len() == 1)
+    };
+    let bytes = array.volumes.iter().filter(is_here).map(|volume| {
+        let one = volume.keys.size.get().div_ceil(object_bytes).saturating_mul(object_bytes);
+        one.saturating_mul(volume.keys.count.get())
+    });
+    let bytes = bytes.fold(0, u64::saturating_add).max(object_bytes);
+    let place_of = |drive: u32| array.node_drive(drive).map_or((0, 0), |place| (place.group, place.node));
+    let drives = array.drive_count();
+    let layout = Layout::replicas(&ReplicaSpec {
+        capacity_bytes: bytes,
+        object_bytes,
+        groups: groups
+            .iter()
+            .map(|&group| array.drives_in(group).map(|drive| drive as layout::DriveIndex).collect())
+            .collect(),
+        drive_capacity_bytes: (0..drives)
+            .map(|drive| array.groups[place_of(drive).0].drives.capacity_bytes())
+            .collect(),
+        nodes: (0..drives).map(|drive| place_of(drive).1 as u16).collect(),
+        seed: 1,
+    });
+    Ok(Set {
+        name: pool.keys.name.text.clone(),
+        // The last replica is the one that is read.
+        group: groups.last().copied().unwrap_or(0),
+        pool: Some(number),
+        layout: layout.map_err(|error| of_layout(format!("pools[{number}]"), &error))?,
+        slots: (0..drives).map(|drive| DriveSlot { drive, node: place_of(drive).1 }).collect(),
+        spares: Vec::new(),
+        base_bytes: 0,
+    })
 }
 
 fn cluster_layout(pool: &Pool, slots: &[DriveSlot], drive_bytes: u64) -> Result<Layout, LayoutError> {

@@ -105,7 +105,7 @@ pub fn warnings(array: &Array, sets: &[Set], ceilings: &[Ceiling]) -> Vec<Warnin
             }
         }
         if matches!(group.layout(), LayoutKind::Raid0 | LayoutKind::Single)
-            && !array.pools.iter().any(|pool| pool.keys.on.text == group.name())
+            && !array.pools.iter().any(|pool| pool.is_on(group.name()))
         {
             warn(
                 "no-redundancy",

@@ -33,7 +33,7 @@ use twin::TwinError;
 const SAMPLES_AT_LEAST: u64 = 10;
 /// But not shorter than this: the host's own counters are read no faster.
 const INTERVAL_MINIMUM_NS: u64 = 10_000_000;
-/// The setting that has a twin simulate a load from end to end, which every kind of array knows.
+/// The setting that has a twin simulate a load from end to end, which every array knows.
 const EXACT: &str = "exact";
 /// The most targets of a run.
 const TARGETS_LIMIT: usize = 1024;
@@ -499,10 +499,7 @@ fn check_twin(
         Some(array) => (plan::parse_array(&array.source, &array.text)?, array),
         None => {
             let array = plan::load_array(&twin.name)?;
-            let text = match &array.description.composed {
-                Some(parts) => plan::with_resolved_values(&array.text, parts),
-                None => array.text,
-            };
+            let text = plan::with_resolved_values(&array.text, &array.description.parts);
             let kept = SourceText { name: array.name, source: array.source, text };
             (array.description, kept)
         }

@@ -98,8 +98,7 @@ pub fn answer(body: &[u8]) -> Result<Value, ExploreError> {
         false => sizing::answer(&configuration, case, &effort)?,
     };
     let row = Row { change: configuration.changed.clone(), answer: at_load };
-    let parts = configuration.description.composed.as_deref();
-    let checked = parts.map(|parts| plan::array_check(&configuration.name, parts));
+    let checked = plan::array_check(&configuration.name, &configuration.description.parts);
     Ok(json!({
         "effort": if is_refined { "refined" } else { "rough" },
         "array": {
@@ -157,7 +156,7 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
 }
 
 fn is_description(document: &Map<String, Value>) -> bool {
-    ["groups", "replicated"].iter().any(|key| document.contains_key(*key))
+    document.contains_key("groups")
 }
 
 /// The load in the words of `--load`.
@@ -261,7 +260,7 @@ mod tests {
         );
         plan::parse_plan("p", "p.yaml", answer["plan"].as_str().unwrap()).unwrap();
         let again = plan::parse_array("a", answer["array"]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(again.composed.unwrap().fabric.ports.get(), 16);
+        assert_eq!(again.parts.fabric.ports.get(), 16);
         assert_eq!(ask(text).unwrap(), answer);
     }
 

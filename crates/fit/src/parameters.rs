@@ -1,6 +1,5 @@
 //! Fitted parameters of a description, and their bounds.
 
-use serde_json::Value;
 use twin::ArrayDescription;
 
 use crate::FitError;
@@ -37,8 +36,7 @@ impl Asked {
 /// A parameter that is fitted.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FittedParameter {
-    /// Its path in the description: `replicated.nvme.read_us`; in an array of parts `groups[0].drives.seek_min`, in nanoseconds,
-    /// bytes, bytes a second or millionths.
+    /// Its path in the description: `groups[0].drives.seek_min`, in nanoseconds, bytes, bytes a second or millionths.
     pub path: String,
     /// Its value before.
     pub before: f64,
@@ -54,16 +52,12 @@ pub struct FittedParameter {
 
 /// Returns the requested parameters, or all numbers of the description whose origin is `fitted`.
 pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<FittedParameter>, FitError> {
-    let mut all = Vec::new();
-    match &array.composed {
-        Some(parts) => collect_parts(parts, &mut all),
-        None => collect(&as_json(array)?, String::new(), &mut all),
-    }
-    let numbers: Vec<&(String, Value, bool)> = all.iter().filter(|(_, value, _)| value.is_number()).collect();
+    let all = numbers_of(&array.parts);
+    let numbers: Vec<&(String, u64, bool)> = all.iter().collect();
     let mut chosen = Vec::new();
     if requested.is_empty() {
         for (path, value, _) in numbers.iter().filter(|(_, _, is_fitted)| *is_fitted) {
-            chosen.push(bounded(path, value, None)?);
+            chosen.push(bounded(path, *value, None)?);
         }
         if chosen.is_empty() {
             return Err(FitError::Parameter(format!(
@@ -77,7 +71,7 @@ pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<F
         let is_meant = |path: &str| path == one.name || path.ends_with(&format!(".{}", one.name));
         let found: Vec<_> = numbers.iter().filter(|(path, _, _)| is_meant(path)).collect();
         match found[..] {
-            [(path, value, _)] => chosen.push(bounded(path, value, one.range)?),
+            [(path, value, _)] => chosen.push(bounded(path, *value, one.range)?),
             [] => {
                 let last = |path: &'_ str| path.rsplit('.').next().unwrap_or_default().to_owned();
                 let names: Vec<String> = numbers.iter().map(|(path, _, _)| last(path)).collect();
@@ -111,43 +105,28 @@ pub fn parameters(array: &ArrayDescription, requested: &[Asked]) -> Result<Vec<F
     Ok(chosen)
 }
 
-/// The description with other values of the parameters.
-pub(crate) fn with_values(document: &Value, parameters: &[FittedParameter]) -> Option<ArrayDescription> {
-    let mut document = document.clone();
-    if let Some(parts) = document.pointer_mut("/composed") {
-        let mut changed: array::Array = serde_json::from_value(parts.take()).ok()?;
-        for parameter in parameters {
-            let (key, own) = changed.value_mut(&parameter.path)?;
-            let value = parameter.value as u64;
-            if !key.allows(value) {
-                return None;
-            }
-            (own.value, own.text) = (value, key.kind.print_exactly(value));
+/// The description with other values of the parameters; `None` where no array can have them.
+pub(crate) fn with_values(
+    array: &ArrayDescription,
+    parameters: &[FittedParameter],
+) -> Option<ArrayDescription> {
+    let mut array = array.clone();
+    for parameter in parameters {
+        let (key, own) = array.parts.value_mut(&parameter.path)?;
+        let value = parameter.value as u64;
+        if !key.allows(value) {
+            return None;
         }
-        *parts = serde_json::to_value(changed).ok()?;
+        (own.value, own.text) = (value, key.kind.print_exactly(value));
     }
-    let is_of_parts = document.get("composed").is_some();
-    for parameter in parameters.iter().filter(|_| !is_of_parts) {
-        let pointer = format!("/{}/value", parameter.path.replace('.', "/"));
-        let value = if parameter.is_whole {
-            Value::from(parameter.value as i64)
-        } else {
-            Value::from(parameter.value)
-        };
-        *document.pointer_mut(&pointer)? = value;
-    }
-    let array: ArrayDescription = serde_json::from_value(document).ok()?;
     array.check().ok()?;
     Some(array)
 }
 
-pub(crate) fn as_json(array: &ArrayDescription) -> Result<Value, FitError> {
-    serde_json::to_value(array).map_err(|error| FitError::Parameter(error.to_string()))
-}
-
-/// All numbers of an array of parts, as [`collect`] finds them.
-fn collect_parts(parts: &array::Array, found: &mut Vec<(String, Value, bool)>) {
+/// All numbers of an array: path, value, and whether the origin is `fitted`.
+fn numbers_of(parts: &array::Array) -> Vec<(String, u64, bool)> {
     use array::Kind::{Dollars, Endurance, Power, Switch, Text, Word};
+    let mut found = Vec::new();
     for (section, keys, values) in parts.sections() {
         for (key, own) in keys.iter().zip(values) {
             // Prices, watts and ratings have no part in what is measured.
@@ -155,49 +134,31 @@ fn collect_parts(parts: &array::Array, found: &mut Vec<(String, Value, bool)>) {
                 && own.get() != array::UNLIMITED;
             if is_number {
                 let is_fitted = own.origin == array::Origin::Fitted;
-                found.push((format!("{section}.{}", key.name), Value::from(own.get()), is_fitted));
+                found.push((format!("{section}.{}", key.name), own.get(), is_fitted));
             }
         }
     }
+    found
 }
 
 /// The value of a parameter in a description.
 pub(crate) fn value_of(array: &ArrayDescription, path: &str) -> Option<f64> {
-    if let Some(parts) = &array.composed {
-        let mut all = Vec::new();
-        collect_parts(parts, &mut all);
-        return all.iter().find(|(known, _, _)| known == path).and_then(|(_, value, _)| value.as_f64());
-    }
-    let pointer = format!("/{}/value", path.replace('.', "/"));
-    as_json(array).ok()?.pointer(&pointer)?.as_f64()
+    let all = numbers_of(&array.parts);
+    all.iter().find(|(known, _, _)| known == path).map(|(_, value, _)| *value as f64)
 }
 
-/// All parameters below a value: path, value, and whether the origin is `fitted`.
-fn collect(value: &Value, path: String, found: &mut Vec<(String, Value, bool)>) {
-    let Value::Object(map) = value else { return };
-    if let (Some(value), Some(origin)) = (map.get("value"), map.get("origin")) {
-        found.push((path, value.clone(), origin == "fitted"));
-        return;
-    }
-    for (key, inner) in map {
-        let inner_path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        collect(inner, inner_path, found);
-    }
-}
-
-fn bounded(path: &str, value: &Value, range: Option<(f64, f64)>) -> Result<FittedParameter, FitError> {
-    let before = value.as_f64().unwrap_or_default();
+fn bounded(path: &str, value: u64, range: Option<(f64, f64)>) -> Result<FittedParameter, FitError> {
+    let before = value as f64;
     let (least, most) = range.unwrap_or((before / 2.0, before * 2.0));
     if least >= most {
         return Err(FitError::Parameter(format!(
             "`{path}` is {before}, which gives no range to search; give one, as `--parameter {path}=LEAST..MOST`"
         )));
     }
-    let is_whole = value.is_u64() || value.is_i64();
-    Ok(FittedParameter { path: path.to_owned(), before, value: before, least, most, is_whole })
+    Ok(FittedParameter { path: path.to_owned(), before, value: before, least, most, is_whole: true })
 }
 
-fn some_of(numbers: &[&(String, Value, bool)]) -> String {
+fn some_of(numbers: &[&(String, u64, bool)]) -> String {
     let paths: Vec<&str> = numbers.iter().map(|(path, _, _)| path.as_str()).collect();
     paths.join(", ")
 }
@@ -243,11 +204,10 @@ mod tests {
         let fitted: Vec<String> =
             parameters(&array, &[]).unwrap().into_iter().map(|parameter| parameter.path).collect();
         assert_eq!(fitted.len(), 10, "{fitted:?}");
-        let document = as_json(&array).unwrap();
         read[0].value = 1700.0;
-        let changed = with_values(&document, &read).unwrap();
+        let changed = with_values(&array, &read).unwrap();
         assert_eq!(value_of(&changed, "groups[0].drives.read"), Some(1700.0));
         read[0].value = 1e12;
-        assert!(with_values(&document, &read).is_none());
+        assert!(with_values(&array, &read).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use twin::ArrayDescription;
 
-use crate::parameters::{as_json, value_of, with_values};
+use crate::parameters::{value_of, with_values};
 use crate::{FitError, FittedParameter};
 
 /// Returns the text of an array with the values of some parameters changed, each with the origin `fitted` and the data of
@@ -17,8 +17,7 @@ pub fn rewrite(
     for parameter in parameters {
         let key = parameter.path.rsplit('.').next().unwrap_or_default();
         let misplaced = || FitError::Text { parameter: parameter.path.clone(), key: key.to_owned() };
-        // A lone map stands for a list of one.
-        let line = line_of(&lines, &parameter.path.replace("[0]", "")).ok_or_else(misplaced)?;
+        let line = line_of(&lines, &parameter.path).ok_or_else(misplaced)?;
         let indent = indent_of(&lines[line]);
         let value = written(array, parameter).ok_or_else(misplaced)?;
         let from = serde_json::Value::from(fitted_to);
@@ -29,7 +28,7 @@ pub fn rewrite(
     text.push('\n');
     // What was written must be what was fitted.
     let read_again = plan::parse_array(&array.name, &text)?;
-    let wanted = with_values(&as_json(array)?, parameters);
+    let wanted = with_values(array, parameters);
     let differs = |one: &FittedParameter| value_of(&read_again, &one.path) != Some(one.value);
     match parameters.iter().find(|one| wanted.is_none() || differs(one)) {
         None => Ok(text),
@@ -40,36 +39,54 @@ pub fn rewrite(
     }
 }
 
-/// A value as descriptions of this array write it: with its unit in an array of parts.
+/// A value as descriptions write it: with its unit.
 fn written(array: &ArrayDescription, parameter: &FittedParameter) -> Option<String> {
-    if let Some(parts) = &array.composed {
-        let mut parts = parts.clone();
-        let (key, _) = parts.value_mut(&parameter.path)?;
-        return Some(key.kind.print_exactly(parameter.value as u64));
-    }
-    Some(if parameter.is_whole { (parameter.value as i64).to_string() } else { parameter.value.to_string() })
+    let mut parts = array.parts.clone();
+    let (key, _) = parts.value_mut(&parameter.path)?;
+    Some(key.kind.print_exactly(parameter.value as u64))
 }
 
 fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// The line of the key at a path, where the value is written in braces on that line.
+/// Key, or item of a list, that the lines below are in.
+struct Open {
+    indent: usize,
+    /// From the top of the document: `groups[0].per_node`.
+    path: String,
+    /// Items of a list that have begun in it.
+    items: usize,
+}
+
+/// The line of the key at a path, where the value is written in braces on that line. A lone map stands for a list of one.
 fn line_of(lines: &[String], path: &str) -> Option<usize> {
-    let mut open: Vec<(usize, &str)> = Vec::new();
+    let in_lone_map = path.replace("[0]", "");
+    let mut open: Vec<Open> = Vec::new();
     for (number, line) in lines.iter().enumerate() {
-        let text = line.trim_start();
-        let Some((key, rest)) = text.split_once(':').filter(|_| !text.starts_with(['#', '-'])) else {
+        let mut text = line.trim_start();
+        let mut indent = indent_of(line);
+        if text.starts_with('#') {
             continue;
-        };
-        let indent = indent_of(line);
-        open.retain(|(outer, _)| *outer < indent);
-        open.push((indent, key.trim_matches(['"', '\''])));
-        let at: Vec<&str> = open.iter().map(|(_, key)| *key).collect();
-        if at.join(".") == path {
+        }
+        if let Some(item) = text.strip_prefix("- ") {
+            open.retain(|outer| outer.indent < indent);
+            let list = open.last_mut()?;
+            let path = format!("{}[{}]", list.path, list.items);
+            list.items += 1;
+            open.push(Open { indent, path, items: 0 });
+            indent += text.len() - item.trim_start().len();
+            text = item.trim_start();
+        }
+        let Some((key, rest)) = text.split_once(':') else { continue };
+        open.retain(|outer| outer.indent < indent);
+        let key = key.trim_matches(['"', '\'']);
+        let here = open.last().map_or_else(|| key.to_owned(), |outer| format!("{}.{key}", outer.path));
+        if here == path || here == in_lone_map {
             let rest = rest.trim();
             return (rest.starts_with('{') && rest.ends_with('}')).then_some(number);
         }
+        open.push(Open { indent, path: here, items: 0 });
     }
     None
 }
@@ -128,6 +145,26 @@ mod tests {
             "write_interference: { value: 14.1999%",
         ];
         assert_eq!(changed, wanted);
+    }
+
+    /// Proves that values of groups in a list are written where they stand, those of each group in its own item.
+    #[test]
+    fn values_of_listed_groups_are_written_where_they_stand() {
+        let loaded = plan::load_array("storpool").unwrap();
+        let requested = ["groups[0].per_node.read", "groups[1].write", "network.latency"];
+        let requested = requested.map(|name| Asked::parse(name).unwrap());
+        let mut chosen = parameters(&loaded.description, &requested).unwrap();
+        for (one, value) in chosen.iter_mut().zip([80_000.0, 21_000.0, 11_000.0]) {
+            one.value = value;
+        }
+        let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv").unwrap();
+        let changed: Vec<&str> = text
+            .lines()
+            .zip(loaded.text.lines())
+            .filter(|(one, other)| one != other)
+            .map(|(one, _)| one.trim_start().split(',').next().unwrap_or_default())
+            .collect();
+        assert_eq!(changed, ["latency: { value: 11us", "read: { value: 80us", "write: { value: 21us"]);
     }
 
     /// Proves that a value that is not on a line of its own is refused with how to write it.

@@ -12,10 +12,9 @@ use argmin::core::{CostFunction, Executor};
 use argmin::solver::neldermead::NelderMead;
 use load::Random;
 use plan::Case;
-use serde_json::Value;
 use twin::ArrayDescription;
 
-use crate::parameters::{as_json, with_values};
+use crate::parameters::with_values;
 use crate::{
     Convergence, FitError, FitReport, FittedParameter, FoldsReport, MeasuredFigure, MeasuredPoint, Outcome,
     PointReport, Rows, simulated,
@@ -122,13 +121,11 @@ fn fit_to(
         task.rows.points.iter().zip(held_out).partition(|(_, is_held_out)| !**is_held_out);
     let training: Vec<&MeasuredPoint> = training.into_iter().map(|(point, _)| point).collect();
     let kept: Vec<&MeasuredPoint> = kept.into_iter().map(|(point, _)| point).collect();
-    let document = as_json(task.array)?;
     // What fails with the present values would fail with all: said before the search.
     let before_training = all_figures(task.array, &training, task)?;
     let before_kept = all_figures(task.array, &kept, task)?;
     let problem = Problem {
         task,
-        document: &document,
         training: &training,
         state: RefCell::new(State {
             done: 1,
@@ -156,7 +153,7 @@ fn fit_to(
     }
     let state = problem.state.into_inner();
     let outcome = state.stopped.unwrap_or(Outcome::Converged);
-    let best = with_values(&document, &state.best.values)
+    let best = with_values(task.array, &state.best.values)
         .ok_or_else(|| FitError::Search("the best values make no array".into()))?;
     let after_training = all_figures(&best, &training, task)?;
     let after_kept = all_figures(&best, &kept, task)?;
@@ -258,7 +255,6 @@ struct State<'a> {
 
 struct Problem<'a> {
     task: &'a Fit<'a>,
-    document: &'a Value,
     training: &'a [&'a MeasuredPoint],
     state: RefCell<State<'a>>,
 }
@@ -285,7 +281,7 @@ impl CostFunction for &Problem<'_> {
             let value = parameter.least + within * (parameter.most - parameter.least);
             parameter.value = if parameter.is_whole { value.round() } else { readable(value) };
         }
-        let cost = match with_values(self.document, &values) {
+        let cost = match with_values(self.task.array, &values) {
             None => IMPOSSIBLE,
             Some(array) => match all_figures(&array, self.training, self.task) {
                 Ok(figures) => cost(self.training, &figures) + beyond,

@@ -1,20 +1,7 @@
 //! JSON object of what follows from an array of parts by arithmetic: `arraylab check --json`. Scripts rely on its fields.
 
-use crate::{PlanError, PlanErrorKind};
 use array::{Array, Ceiling, Kind, SetBy};
 use serde_json::{Value, json};
-use twin::ArrayDescription;
-
-/// Returns the parts of an array; refused for an array that a kind of array describes, of which nothing can be computed by
-/// arithmetic.
-pub fn parts_of<'a>(name: &str, description: &'a ArrayDescription) -> Result<&'a Array, PlanError> {
-    description.composed.as_deref().ok_or_else(|| {
-        let message =
-            format!("`{name}` is described by one kind of array, not by parts: there is nothing to work out");
-        PlanError::new(PlanErrorKind::OutOfRange, message)
-            .with_hint(format!("`arraylab show array {name}` prints its values with their origins"))
-    })
-}
 
 /// Capacity, ceilings, values with their origins, and warnings of an array.
 pub fn array_check(name: &str, array: &Array) -> Value {
@@ -23,13 +10,14 @@ pub fn array_check(name: &str, array: &Array) -> Value {
     let ceilings = array::ceilings(array, &sets);
     let warnings = array::warnings(array, &sets, &ceilings);
     let bill = array::bill(array);
+    let (raw_bytes, usable_bytes) = array::totals(array, &capacities);
     let slowest_ns = capacities.iter().filter_map(|capacity| capacity.rebuild_ns).max();
     json!({
         "array": name,
         "title": array.title,
         "capacity": {
-            "raw_bytes": capacities.iter().map(|capacity| capacity.raw_bytes).sum::<u64>(),
-            "usable_bytes": capacities.iter().map(|capacity| capacity.usable_bytes).sum::<u64>(),
+            "raw_bytes": raw_bytes,
+            "usable_bytes": usable_bytes,
             "groups": capacities,
         },
         "ceilings": ceilings.iter().map(ceiling).collect::<Vec<_>>(),
@@ -113,7 +101,7 @@ mod tests {
 
     fn checked(text: &str) -> Value {
         let description = crate::parse_array("a", text).unwrap();
-        array_check("a", parts_of("a", &description).unwrap())
+        array_check("a", &description.parts)
     }
 
     /// Proves that prices and watts are added up over all parts, hosts aside unless they have one, and that a part without a figure is

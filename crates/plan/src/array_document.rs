@@ -7,12 +7,10 @@ use crate::yaml_node::YamlNode;
 use crate::{PlanError, PlanErrorKind};
 use array::{Array, Problem};
 
-/// Resolves the array of parts in a text; `None` where it is no such document, as far as can be told.
-pub(crate) fn resolve_source(source: &SourceText) -> Option<Result<Array, PlanError>> {
-    // A text that is no YAML is refused by whoever reads it next.
-    let document = parse_source::<YamlNode>(source).ok()?.into_node();
-    array::is_array(&document)
-        .then(|| array::resolve(&document, &PartLibrary).map_err(|problem| refused(source, problem)))
+/// Resolves the array of parts in a text.
+pub(crate) fn resolve_source(source: &SourceText) -> Result<Array, PlanError> {
+    let document = parse_source::<YamlNode>(source)?.into_node();
+    array::resolve(&document, &PartLibrary).map_err(|problem| refused(source, problem))
 }
 
 /// Beginning of a line that records a value at the time of a run.

@@ -35,7 +35,7 @@ mod yaml;
 mod yaml_node;
 
 pub use array::{did_you_mean, nearest};
-pub use array_check::{array_check, parts_of};
+pub use array_check::array_check;
 pub use array_document::{RESOLVED, part_values, with_resolved_values};
 pub use budget::{Budgeted, fit_budget};
 pub use case::{Case, CaseEvent, ConditionalEvent, HostSetting, NamedLoad, PauseRate, RateShare};

@@ -5,7 +5,7 @@ use crate::file_text::read_text;
 use crate::plan::Plan;
 use crate::shipped::{Shipped, shipped_arrays, shipped_plans};
 use crate::source::SourceText;
-use crate::yaml::{FILE_BYTES_LIMIT, Outline};
+use crate::yaml::FILE_BYTES_LIMIT;
 use crate::{PlanError, PlanErrorKind};
 use array::did_you_mean;
 use std::path::Path;
@@ -46,26 +46,10 @@ pub fn load_array(name_or_path: &str) -> Result<LoadedArray, PlanError> {
 /// Reads and checks an array.
 pub fn parse_array(source_name: &str, text: &str) -> Result<twin::ArrayDescription, PlanError> {
     let source = SourceText::new(source_name, text);
-    if let Some(resolved) = crate::array_document::resolve_source(&source) {
-        let stem = Path::new(source_name).file_stem();
-        let name = stem.map_or_else(|| source_name.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        return Ok(twin::ArrayDescription::of_parts(name, resolved?));
-    }
-    let description: twin::ArrayDescription = crate::yaml::parse_source(&source)?;
-    match description.check() {
-        Ok(()) => Ok(description),
-        Err(error) => Err(impossible(&source, error)),
-    }
-}
-
-/// A description that no array can have, with the place of the key that is to blame.
-fn impossible(source: &SourceText, error: twin::DescriptionError) -> PlanError {
-    let message = format!("`{}`: {}", error.path, error.problem);
-    let refused = PlanError::new(PlanErrorKind::OutOfRange, message).with_hint(error.hint.clone());
-    match crate::yaml::parse_source::<Outline>(source) {
-        Ok(outline) => refused.at(source.excerpt(outline.place_of(&error.path))).caused_by(error),
-        Err(_) => refused.caused_by(error),
-    }
+    let resolved = crate::array_document::resolve_source(&source)?;
+    let stem = Path::new(source_name).file_stem();
+    let name = stem.map_or_else(|| source_name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    Ok(twin::ArrayDescription::of_parts(name, resolved))
 }
 
 /// Finds a plan: a shipped name, else a path.

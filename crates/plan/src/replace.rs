@@ -187,7 +187,7 @@ mod tests {
 
     fn ports(text: &str) -> u64 {
         let description = crate::parse_array("array", text).unwrap();
-        description.composed.unwrap().fabric.ports.get()
+        description.parts.fabric.ports.get()
     }
 
     /// Proves that a value is found by its whole path, by its end, and by the field's name for links.
@@ -200,7 +200,7 @@ mod tests {
         }
         let drives = |path: &str| {
             let text = replace_value("array", &shipped.text, path, json!(16)).unwrap();
-            crate::parse_array("array", &text).unwrap().composed.unwrap().groups[0].count.count.get()
+            crate::parse_array("array", &text).unwrap().parts.groups[0].count.count.get()
         };
         assert_eq!(drives("drives.count"), 16);
         assert_eq!(drives("groups[0].drives.count"), 16);

@@ -3,10 +3,13 @@
 use crate::document::PlanDocument;
 use array::{
     Backend, Cache, Controllers, DriveCache, DriveCount, Fabric, Failover, FileSystem, FlashModule,
-    GroupKeys, HardDisk, Hosts, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction,
-    Replication, Section, Snapshots, SolidState, Thin, Tier, VolumeKeys,
+    GroupKeys, HardDisk, Hosts, Journal, Key, Limit, Mirror, Network, Nodes, PoolKeys, Rebuild, Reduction,
+    Replication, Section, Service, Slice, Snapshots, SolidState, Thin, Tier, VolumeKeys,
 };
 use serde_json::{Map, Value, json};
+
+/// Dialect of the schemas.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Document with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,31 +26,6 @@ pub fn schema(kind: Kind) -> Value {
         Kind::Plan => schemars::schema_for!(PlanDocument).to_value(),
         Kind::Array => of_arrays(),
     }
-}
-
-/// An array of parts, or one of the three kinds of the other published tests.
-fn of_arrays() -> Value {
-    let mut kinds = schemars::schema_for!(twin::ArrayDescription).to_value();
-    let dialect = kinds.get("$schema").cloned().unwrap_or_default();
-    let definitions = kinds.as_object_mut().and_then(|kinds| kinds.remove("$defs")).unwrap_or_default();
-    if let Some(kinds) = kinds.as_object_mut() {
-        kinds.remove("$schema");
-    }
-    let parts = of_parts();
-    // Keys of both, for editors that complete only what stands at the top.
-    let mut properties = Map::new();
-    for schema in [&kinds, &parts] {
-        let own = schema.get("properties").and_then(Value::as_object);
-        properties.extend(own.into_iter().flatten().map(|(key, schema)| (key.clone(), schema.clone())));
-    }
-    json!({
-        "$schema": dialect,
-        "title": "Array",
-        "type": "object",
-        "properties": properties,
-        "anyOf": [parts, kinds],
-        "$defs": definitions,
-    })
 }
 
 /// Schema of a key: its quantity, or that with its origin.
@@ -102,7 +80,7 @@ fn one_or_many(item: &Value) -> Value {
 }
 
 /// Schema of the array language, from its tables of keys.
-fn of_parts() -> Value {
+fn of_arrays() -> Value {
     let kind = json!({ "enum": array::Drives::KINDS, "description": "Model of the drive." });
     let of_drives = [
         of_section::<HardDisk>(true, &[("kind", kind.clone()), ("count", of_key(&DriveCount::KEYS[0]))]),
@@ -112,12 +90,18 @@ fn of_parts() -> Value {
     let drives = json!({ "anyOf": of_drives });
     let group = of_section::<GroupKeys>(
         false,
-        &[("drives", drives.clone()), ("per_node", drives), ("backend", of_section::<Backend>(true, &[]))],
+        &[
+            ("drives", drives.clone()),
+            ("per_node", drives),
+            ("backend", of_section::<Backend>(true, &[])),
+            ("journal", of_section::<Journal>(false, &[])),
+        ],
     );
     let pool = of_section::<PoolKeys>(false, &[("across", json!({ "const": "node" }))]);
     let volume = of_section::<VolumeKeys>(false, &[("limit", of_section::<Limit>(false, &[]))]);
     json!({
-        "title": "Array of parts",
+        "$schema": DIALECT,
+        "title": "Array",
         "type": "object",
         "properties": {
             "title": { "type": "string" },
@@ -131,6 +115,8 @@ fn of_parts() -> Value {
             "groups": one_or_many(&group),
             "pools": one_or_many(&pool),
             "volumes": one_or_many(&volume),
+            "slices": one_or_many(&of_section::<Slice>(false, &[])),
+            "services": one_or_many(&of_section::<Service>(false, &[])),
             "thin": of_section::<Thin>(false, &[]),
             "reduction": of_section::<Reduction>(false, &[]),
             "snapshots": of_section::<Snapshots>(false, &[]),

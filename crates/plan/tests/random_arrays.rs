@@ -241,7 +241,7 @@ fn ceilings_hold_and_are_reached() {
     let mut reached = Vec::new();
     for number in 0..arrays_wanted() {
         let (text, description) = array(&mut random);
-        let parts = description.composed.as_deref().unwrap();
+        let parts = &*description.parts;
         let (sets, _) = array::sets(parts);
         let ceilings = array::ceilings(parts, &sets);
         let mut best: f64 = 0.0;
@@ -326,7 +326,7 @@ fn a_lost_drive_makes_nothing_faster() {
             assert_eq!(lost.errors, 0, "{number}\n{text}");
             // What lay on the lost drive is not written: where a shared path is the bottleneck, writes of whole stripes gain the
             // share of one member, as they do on real arrays.
-            let (sets, _) = array::sets(description.composed.as_deref().unwrap());
+            let (sets, _) = array::sets(&description.parts);
             let members = f64::from(sets[0].layout.members());
             let bound =
                 if load.pattern == Pattern::Randread { 1.02 } else { members / (members - 1.0) * 1.02 };
@@ -394,7 +394,7 @@ fn bytes_are_conserved() {
     let mut random = Random::from_seed(12);
     for number in 0..arrays_wanted() / 2 {
         let (text, description) = array(&mut random);
-        let parts = description.composed.as_deref().unwrap();
+        let parts = &*description.parts;
         let (sets, _) = array::sets(parts);
         let factor = match sets[0].layout.redundancy() {
             layout::Redundancy::Copies(copies) => u64::from(copies),
@@ -435,7 +435,7 @@ fn more_of_a_part_is_never_slower() {
             [("host", "off"), ("condition", "fresh"), ("read_cache", "off"), ("write_cache", "off")];
         let before = run(&mut twin(&description, &settings, 2), &load);
         let mut doubled = description.clone();
-        let parts = doubled.composed.as_deref_mut().unwrap();
+        let parts = &mut *doubled.parts;
         let part = match random.below(4) {
             0 => {
                 parts.fabric.ports.value *= 2;

@@ -27,8 +27,7 @@ pub fn array_parse(name: &str, text: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn array_check(name: &str, text: &str) -> PyResult<String> {
     let description = plan::parse_array(name, text).map_err(refused)?;
-    let array = plan::parts_of(name, &description).map_err(refused)?;
-    Ok(plan::array_check(name, array).to_string())
+    Ok(plan::array_check(name, &description.parts).to_string())
 }
 
 /// The text of an array with the value at a path replaced (`groups[0].drives.count`, or its end where one place has it), checked. `value` is JSON.

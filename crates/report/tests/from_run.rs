@@ -59,7 +59,7 @@ fn twin_run(directory: &Path) -> RunReader {
         "twin:flashsystem-840",
         "sim",
     );
-    let text = plan::with_resolved_values(&array.text, array.description.composed.as_ref().unwrap());
+    let text = plan::with_resolved_values(&array.text, &array.description.parts);
     manifest.array = Some(SourceText { name: array.name, source: array.source, text });
     manifest.selection.set = selection.set.clone();
     manifest.interval_ns = 20_000_000;

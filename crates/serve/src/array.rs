@@ -4,7 +4,7 @@ pub use crate::served_array::ServedArray;
 
 use crate::array_settings::{MODEL_SEED, is_of_model, refused, text_of, typed};
 use crate::paced::TwinSpec;
-use crate::{ServeError, replicated};
+use crate::{ServeError, chains};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
 use storage_target::TargetSpec;
@@ -33,7 +33,7 @@ enum Level {
     Ddp,
 }
 
-/// Facts that a kind of array states about its layout.
+/// Facts that an array states about its layout.
 struct Shape {
     level: Level,
     drives: u32,
@@ -79,11 +79,11 @@ impl ServedArray {
         settings: &Map<String, Value>,
     ) -> Result<ServedArray, ServeError> {
         let made_from = description;
-        if let Some(system) = &description.replicated {
-            return replicated::served(description, system, settings);
+        if description.parts.has_chains() {
+            return chains::served(description, settings);
         }
         let description = &shrunk(description, settings)?;
-        let mut shape = shape_of(description)?;
+        let mut shape = shape_of_parts(&description.parts)?;
         let mut of_model = Map::new();
         for (key, value) in settings.iter().filter(|(key, _)| *key != SHRINK) {
             let is_of_model = is_of_model(description, key);
@@ -111,9 +111,7 @@ impl ServedArray {
             (bytes, _) => bytes.min(room),
         };
         let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
-        if description.composed.is_some() {
-            of_model.entry("host").or_insert_with(|| Value::from("off"));
-        }
+        of_model.entry("host").or_insert_with(|| Value::from("off"));
         Ok(ServedArray {
             name: description.name.clone(),
             title: description.title.clone(),
@@ -155,21 +153,21 @@ impl ServedArray {
 
     /// Returns whether its volumes are the description's own, with names.
     pub(crate) fn has_named_volumes(&self) -> bool {
-        self.twin.as_ref().is_some_and(|twin| twin.description.replicated.is_some())
+        chains::chains_of(self).is_some()
     }
 
     /// Ranges of volumes begin and end at multiples of this.
     pub(crate) fn volume_unit_bytes(&self) -> u64 {
-        // An object belongs to one volume, whose template it follows.
+        // An object belongs to one volume, whose pool it follows.
         if self.has_named_volumes() { self.spec.layout.stripe_bytes() } else { VOLUME_ALIGNMENT_BYTES }
     }
 
     /// Names and sizes of the volumes.
     pub(crate) fn volumes(&self) -> Vec<(String, u64)> {
-        let system = self.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+        let chains = chains::chains_of(self);
         let named = self.volumes_bytes.iter().enumerate().map(|(index, &size_bytes)| {
-            let own = system.and_then(|system| system.volumes.get(index));
-            (own.map_or_else(|| format!("vol{index}"), |volume| volume.name.clone()), size_bytes)
+            let own = chains.and_then(|array| array.volumes.get(index));
+            (own.map_or_else(|| format!("vol{index}"), |volume| volume.keys.name.text.clone()), size_bytes)
         });
         named.collect()
     }
@@ -192,7 +190,7 @@ fn shrunk(
 
 /// Returns whether it is an array of parts whose layout no setting of its model changes.
 fn is_unarranged(description: &ArrayDescription) -> bool {
-    description.composed.as_ref().is_some_and(|array| array.groups[0].layouts().is_empty())
+    description.parts.groups[0].layouts().is_empty()
 }
 
 fn level_of_parts(layout: array::LayoutKind) -> Level {
@@ -204,16 +202,6 @@ fn level_of_parts(layout: array::LayoutKind) -> Level {
         array::LayoutKind::Raid6 => Level::Raid6,
         array::LayoutKind::Pool => Level::Ddp,
     }
-}
-
-fn shape_of(description: &ArrayDescription) -> Result<Shape, ServeError> {
-    if let Some(array) = &description.composed {
-        return shape_of_parts(array);
-    }
-    Err(ServeError::Array {
-        problem: format!("`{}` is of a kind that cannot be served", description.name),
-        hint: "arrays of parts and of replicas can be served",
-    })
 }
 
 /// Shape of an array of parts with one group of drives; the volumes are those of the first entry.

@@ -1,16 +1,15 @@
 //! Commands to a served array, from the control socket, the page or a plan.
 
+use crate::chains::chains_of;
 use crate::controlled::{Controlled, VOLUME, failed, refuse};
 use crate::events::Event;
 use crate::live::Scrub;
 use crate::opening::{LIMIT, TEMPLATE};
-use crate::replicated::drive_number;
 use diagnostic::{Problem, full_text};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};
 use serde_json::{Value, json};
 use twin::Limit;
-use twin::replicated::Description;
 use volume::VolumeError;
 
 impl Controlled {
@@ -21,7 +20,8 @@ impl Controlled {
             Verb::Ready => Ok(json!(self.ready())),
             Verb::Set { settings } => self.set(settings),
             Verb::Event { name, arguments } => {
-                let find_drive = |name: &str| self.system().and_then(|system| drive_number(system, name));
+                let chains = chains_of(&self.live.array);
+                let find_drive = |name: &str| Some(chains?.node_drive_named(name)? as u16);
                 self.happen(&Event::parse(name, arguments, &find_drive)?)
             }
         }
@@ -55,7 +55,7 @@ impl Controlled {
         Ok(json!({}))
     }
 
-    /// A volume gets another template where there is no model to say whether it can.
+    /// A volume gets another pool where there is no model to say whether it can.
     fn move_bytes(&self, arguments: &Settings) -> Result<Value, ResponseError> {
         let chosen = Value::from(self.exports.chosen());
         let volume = arguments.get(VOLUME).unwrap_or(&chosen).as_str().unwrap_or_default();
@@ -78,10 +78,6 @@ impl Controlled {
             (TEMPLATE, Some(template)) => self.keep(name, TEMPLATE, template.clone()),
             _ => Ok(()),
         }
-    }
-
-    fn system(&self) -> Option<&Description> {
-        self.live.array.twin.as_ref()?.description.replicated.as_ref()
     }
 
     fn happen(&self, event: &Event) -> Result<Value, ResponseError> {

@@ -39,7 +39,7 @@ pub(crate) enum Event {
     Checkpoint,
     /// A drive takes so many times as long; 1 is as described.
     Slow { drive: u16, factor: f64 },
-    /// A service of a node of a replicated system stops or starts.
+    /// A service of a node stops or starts.
     Service { service: String, runs: bool },
     /// Volumes change.
     Volume(VolumeOrder),

@@ -18,7 +18,7 @@ impl Controlled {
         }
     }
 
-    /// Passes an event of a drive to the model. Where the model's kind of array cannot have it, its time goes on unchanged.
+    /// Passes an event of a drive to the model. Where the model cannot have it, its time goes on unchanged.
     pub(crate) fn pass_to_model(&self, action: &'static str, drive: u16) {
         let Some(pacer) = &self.pacer else { return };
         let drive = model_drive(&self.live, drive);

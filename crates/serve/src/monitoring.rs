@@ -1,6 +1,7 @@
 //! Prometheus metrics of a served array: volumes and every part of the model.
 
 use crate::array_view::{Entity, entity_of};
+use crate::chains::chains_of;
 use crate::controlled::Controlled;
 use crate::paced::PacingErrorReport;
 use crate::page::Page;
@@ -12,7 +13,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use twin::replicated::Service;
 use twin::{Limit, TwinCounter};
 use volume::DriveCondition;
 
@@ -108,28 +108,26 @@ impl Scrape {
         gauges(encoder, "array_drive_present", "1 where a drive of the layout holds all of its data", present)
     }
 
-    /// Encodes what each service of a replicated system's nodes may use.
+    /// Encodes what each service of the nodes of an array of chains may use.
     fn encode_services(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let twin = self.controlled.live.array.twin.as_ref();
-        let system = twin.and_then(|twin| twin.description.replicated.as_ref());
-        let Some(system) = system else { return Ok(()) };
-        let nodes: Vec<String> = (0..system.nodes.count.get()).map(|node| format!("node-{node}")).collect();
-        let of = |value: fn(&Service) -> f64| {
+        let Some(array) = chains_of(&self.controlled.live.array) else { return Ok(()) };
+        let nodes: Vec<String> = (0..array.node_count()).map(|node| format!("node-{node}")).collect();
+        let of = |value: fn(&array::Service) -> f64| {
             nodes.iter().flat_map(move |node| {
-                system.services.iter().map(move |service| {
+                array.services.iter().map(move |service| {
                     let labels = vec![
                         ("node", node.as_str()),
-                        ("service", service.name.as_str()),
-                        ("slice", service.slice.as_str()),
+                        ("service", service.name.text.as_str()),
+                        ("slice", service.slice.text.as_str()),
                     ];
-                    (labels, value(service) * f64::from(service.instances.get()))
+                    (labels, value(service) * service.instances.get() as f64)
                 })
             })
         };
         let help = "Processors that all instances of a service ask of their slice";
-        gauges(encoder, "service_processors", help, of(|service| service.processors.get()))?;
+        gauges(encoder, "service_processors", help, of(|service| service.processors.share()))?;
         let help = "Memory that all instances of a service ask of their slice";
-        gauges(encoder, "service_memory_bytes", help, of(|service| service.memory_bytes.get() as f64))
+        gauges(encoder, "service_memory_bytes", help, of(|service| service.memory.get() as f64))
     }
 
     fn encode_volumes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
 //! Opening of an array's bytes: its volumes, and where they are to lie.
 
 use crate::array::ServedArray;
+use crate::chains::{chains_of, drives_of_free, drives_of_pool};
 use crate::power::PowerCutStore;
-use crate::replicated::{drives_of_free, drives_of_template};
 use crate::stopped_services::stop_drives;
 use serde_json::{Map, Value};
 use volume::{Run, Volume, VolumeError, VolumeMap};
@@ -34,18 +34,16 @@ pub(crate) fn open(store: PowerCutStore, array: &ServedArray) -> Result<(Volume,
     Ok((volume, map))
 }
 
-/// Each volume of a replicated system is to lie on the drives that its template names.
+/// Each volume on a chain of replicas is to lie on the drives that its pool names.
 pub(crate) fn prefer_by_template(volume: &Volume, array: &ServedArray, map: &VolumeMap) {
-    let Some(system) = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref()) else {
-        return;
-    };
+    let Some(chains) = chains_of(array) else { return };
     let all = Run { start_bytes: 0, length_bytes: volume.capacity_bytes() };
-    volume.prefer_drives(&all, &drives_of_free(system));
+    volume.prefer_drives(&all, &drives_of_free(chains));
     for mapped in map.volumes() {
-        let own = system.volumes.iter().find(|own| own.name == mapped.name);
-        let described = own.map(|own| own.template.as_str());
+        let own = chains.volumes.iter().find(|own| own.keys.name.text == mapped.name);
+        let described = own.map(|own| own.keys.on.text.as_str());
         let kept = mapped.attributes.get(TEMPLATE).and_then(Value::as_str);
-        let drives = drives_of_template(system, kept.or(described).unwrap_or_default());
+        let drives = drives_of_pool(chains, kept.or(described).unwrap_or_default());
         mapped.runs.iter().for_each(|run| volume.prefer_drives(run, &drives));
     }
 }

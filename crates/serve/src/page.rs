@@ -3,6 +3,7 @@
 //! One thread looks at the array once a second, whoever watches: a page costs the array nothing.
 
 use crate::array_view::{ArrayView, DirectionView};
+use crate::chains::chains_of;
 use crate::controlled::Controlled;
 use crate::ctl::{asked_for, verb_of};
 use crate::verbs::{Scope, VERBS, VerbSpec};
@@ -154,11 +155,11 @@ impl Page {
         let same = |name: &str| json!([name, name]);
         let controllers = array_view.parts.iter().filter(|part| part.kind == "controller");
         let controllers = controllers.enumerate().map(|(index, part)| json!([index.to_string(), part.name]));
+        let chains = chains_of(&self.controlled.live.array);
         // Others are not on the way of I/O to drives, and cannot be stopped.
         let services = array_view.parts.iter().filter(|part| {
-            let name = part.name.split_once('/').map_or("", |(_, name)| name);
             part.node.as_deref().is_some_and(|node| node.starts_with("node"))
-                && (name == "nvmed" || name.starts_with("server-"))
+                && chains.is_some_and(|array| twin::service_drives(array, &part.name).is_ok())
         });
         let services = services.map(|part| {
             json!([
@@ -167,17 +168,16 @@ impl Page {
             ])
         });
         let twin = self.controlled.live.array.twin.as_ref();
-        let system = twin.and_then(|twin| twin.description.replicated.as_ref());
         let settings = twin.map_or_else(Vec::new, |twin| twin::Twin::settings(&twin.description));
         let settings = settings.iter().map(|setting| json!([setting.name, setting.takes]));
-        let templates = system.map_or(&[][..], |system| &system.templates);
+        let pools = chains.map_or(&[][..], |array| &array.pools);
         json!({
             "drive": drives.collect::<Vec<_>>(),
             "volume": array_view.volumes.iter().map(|volume| same(&volume.name)).collect::<Vec<_>>(),
             "controller": controllers.collect::<Vec<_>>(),
             "service": services.collect::<Vec<_>>(),
             "setting": settings.collect::<Vec<_>>(),
-            "template": templates.iter().map(|template| same(&template.name)).collect::<Vec<_>>(),
+            "template": pools.iter().map(|pool| same(&pool.keys.name.text)).collect::<Vec<_>>(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Drive losses of the bytes of which the model knows, and drives as the model names them.
 
+use crate::chains::chains_of;
 use crate::live::LiveArray;
-use crate::replicated::drive_name;
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use volume::{DriveCondition, DriveStatus};
@@ -45,6 +45,6 @@ pub(crate) fn lost_drives(live: &LiveArray) -> Vec<Value> {
 
 /// A drive as the model names it.
 pub(crate) fn model_drive(live: &LiveArray, drive: u16) -> Value {
-    let system = live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    system.map_or_else(|| Value::from(drive), |system| Value::from(drive_name(system, drive)))
+    let name = chains_of(&live.array).and_then(|array| array.node_drive_name(drive.into()));
+    name.map_or_else(|| Value::from(drive), Value::from)
 }

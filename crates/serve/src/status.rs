@@ -1,10 +1,10 @@
 //! Everything about a served array, as `status` has it.
 
 use crate::bounds::{self, bounds};
+use crate::chains::services;
 use crate::conditions::redundancy;
 use crate::controlled::{Controlled, refuse};
 use crate::paced::{Paced, TwinSpec};
-use crate::replicated::services;
 use crate::stopped_services::stopped_services;
 use crate::volumes::pieces_by_class;
 use diagnostic::full_text;

@@ -1,10 +1,11 @@
-//! Services of a replicated system that are stopped, as the array's record keeps them.
+//! Services of nodes that are stopped, as the array's record keeps them.
 
 use crate::array::ServedArray;
+use crate::chains::chains_of;
 use diagnostic::Problem;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use twin::replicated::{ServiceDrives, service_drives};
+use twin::{ServiceDrives, service_drives};
 use volume::{Volume, VolumeError};
 
 /// Key under which they are kept.
@@ -25,9 +26,9 @@ pub(crate) fn drives_behind(array: &ServedArray, services: &BTreeSet<String>) ->
 
 /// The drives behind a service.
 pub(crate) fn service_of(array: &ServedArray, service: &str) -> Result<ServiceDrives, Problem> {
-    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let system = system.ok_or_else(|| Problem::new(format!("`{}` has no services", array.name)))?;
-    service_drives(system, service).map_err(|error| Problem::from(error.to_string()))
+    let chains = chains_of(array);
+    let chains = chains.ok_or_else(|| Problem::new(format!("`{}` has no services", array.name)))?;
+    service_drives(chains, service).map_err(|error| Problem::from(error.to_string()))
 }
 
 /// Drives are stopped as their services are, whatever a crash left half done.

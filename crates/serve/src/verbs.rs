@@ -55,13 +55,13 @@ pub(crate) enum Kind {
     Volume,
     /// The controllers, by number.
     Controller,
-    /// The templates of a replicated system, by name.
+    /// The pools of an array of chains, by name.
     Template,
     /// A name for a volume that there is not yet.
     NewVolume,
     /// A size in bytes, as in 64m.
     Size,
-    /// The services of a replicated system's nodes, as in node-0/server-0.
+    /// The services of the nodes of an array of chains, as in node-0/server-0.
     Service,
     /// Any whole number.
     Number,
@@ -99,7 +99,7 @@ const VOLUME: &[Argument] = &[needed("volume", Kind::Volume)];
 pub(crate) const VERBS: &[VerbSpec] = &[
     verb(Scope::Question, "status", &[], "everything about the array"),
     verb(Scope::Question, "ready", &[], "whether all drives are present"),
-    verb(Scope::Question, "services", &[], "the services of a replicated system's nodes"),
+    verb(Scope::Question, "services", &[], "the services of the nodes of an array of chains"),
     with_pairs(verb(Scope::Settings, "set", &[], "changes settings of the model"), "SETTING=VALUE…"),
     harmful(verb(Scope::Bytes, "fail", DRIVE, "the drive fails")),
     harmful(verb(Scope::Bytes, "pull", DRIVE, "the drive is pulled out")),

@@ -2,11 +2,11 @@
 //! exports and the model, in an order in which a crash leaves the state before or after.
 
 use crate::array::ServedArray;
+use crate::chains::chains_of;
 use crate::controlled::{Controlled, failed, refuse};
 use crate::events::VolumeOrder;
 use crate::opening::{LIMIT, TEMPLATE, prefer_by_template};
 use crate::paced::KnownVolume;
-use crate::replicated::drive_name;
 use crate::reported_losses::lost_drives;
 use diagnostic::{full_text, text_with_causes};
 use driver::protocol::{ErrorKind, ResponseError};
@@ -17,16 +17,12 @@ use volume::{MapError, MappedVolume, Volume, VolumeChange, VolumeMap};
 
 /// Returns how many pieces of a volume lie on drives of each class; nothing where there is one class only.
 pub(crate) fn pieces_by_class(volume: &Volume, array: &ServedArray, mapped: &MappedVolume) -> Value {
-    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-    let Some(system) = system else { return Value::Null };
+    let Some(chains) = chains_of(array) else { return Value::Null };
     let mut classes = Map::new();
     for run in &mapped.runs {
         for (drive, pieces) in volume.pieces_of(run).into_iter().enumerate() {
-            let name = drive_name(system, drive as u16);
-            let class = name
-                .split_once('/')
-                .and_then(|(_, drive)| drive.split_once('-'))
-                .map_or("", |(class, _)| class);
+            let place = chains.node_drive(drive as u32);
+            let class = place.map_or("", |place| chains.groups[place.group].name());
             let before = classes.get(class).and_then(Value::as_u64).unwrap_or(0);
             classes.insert(class.to_owned(), (before + pieces).into());
         }
@@ -42,14 +38,15 @@ pub(crate) fn known(
     number_of: &dyn Fn(&str) -> Option<u32>,
 ) -> Vec<KnownVolume> {
     let described = array.volumes();
-    let system = array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
+    let chains = chains_of(array);
     let volumes = map.volumes().iter().filter_map(|mapped| {
         let number = number_of(&mapped.name)?;
         let is_as_described = described
             .iter()
             .any(|(name, size_bytes)| *name == mapped.name && *size_bytes == mapped.size_bytes);
-        let own = system.and_then(|system| system.volumes.iter().find(|volume| volume.name == mapped.name));
-        let modelled = own.filter(|_| is_as_described).map(|volume| volume.bytes.get());
+        let named = |volume: &&array::Volume| volume.keys.name.text == mapped.name;
+        let own = chains.and_then(|array| array.volumes.iter().find(named));
+        let modelled = own.filter(|_| is_as_described).map(|volume| volume.keys.size.get());
         Some(KnownVolume {
             number,
             name: mapped.name.clone(),
@@ -164,9 +161,8 @@ impl Controlled {
     }
 
     fn templates(&self) -> Vec<&str> {
-        let system = self.live.array.twin.as_ref().and_then(|twin| twin.description.replicated.as_ref());
-        let templates = system.map_or(&[][..], |system| &system.templates);
-        templates.iter().map(|template| template.name.as_str()).collect()
+        let pools = chains_of(&self.live.array).map_or(&[][..], |array| &array.pools);
+        pools.iter().map(|pool| pool.keys.name.text.as_str()).collect()
     }
 
     /// Keeps a volume's limit or template with it, so that it is there after the next start.

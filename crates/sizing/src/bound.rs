@@ -35,12 +35,16 @@ pub(crate) struct Profile {
 impl Profile {
     /// Profile of a design; `None` where something else than demands decides how fast it is.
     pub fn of(configuration: &Configuration, case: &Case) -> Option<Profile> {
-        let parts = configuration.description.composed.as_deref()?;
+        let parts = &*configuration.description.parts;
         let is_profiled = |key: &String| {
             let is_elsewhere = ELSEWHERE.iter().any(|section| key.starts_with(section));
             !is_elsewhere && PROFILED.iter().any(|end| key.rsplit('.').next() == Some(*end))
         };
-        if !configuration.settings.is_empty() || !configuration.changed.keys().all(is_profiled) {
+        // Initiators, ports of nodes and journals of chains have no share in the demands.
+        if parts.has_chains()
+            || !configuration.settings.is_empty()
+            || !configuration.changed.keys().all(is_profiled)
+        {
             return None;
         }
         let (sets, _) = array::sets(parts);
@@ -105,8 +109,8 @@ struct Utilisation {
 
 /// Times the workload that an array can carry at most when all its parts work; infinite where nothing bounds it.
 pub fn most_times(configuration: &Configuration, case: &Case) -> f64 {
-    let Some(parts) = configuration.description.composed.as_deref() else { return f64::INFINITY };
-    if asked_iops(case).is_none() || !configuration.settings.is_empty() {
+    let parts = &configuration.description.parts;
+    if parts.has_chains() || asked_iops(case).is_none() || !configuration.settings.is_empty() {
         return f64::INFINITY;
     }
     let mut sum = Utilisation::default();

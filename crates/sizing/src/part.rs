@@ -2,7 +2,6 @@
 
 use array::{Array, Kind, Parameter, Section, UNLIMITED};
 use serde::Serialize;
-use serde_json::Value;
 use twin::ArrayDescription;
 
 /// Part of an array, or of what is before it.
@@ -79,10 +78,11 @@ impl Part {
             (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
             ("mirror" | "replication", _) => Part::Mirror,
             ("drive-links", _) => Part::Backend,
-            ("network" | "nic", _) | (_, "sent_busy_ns" | "received_busy_ns") => Part::Network,
+            ("network" | "nic", _)
+            | (_, "sent_busy_ns" | "received_busy_ns" | "send_busy_ns" | "receive_busy_ns") => Part::Network,
             ("link" | "port", _) => Part::Links,
-            ("controller" | "server" | "node" | "block" | "nvmed", _) => Part::Controllers,
-            ("host" | "hosts" | "client", _) => Part::Hosts,
+            ("controller" | "server" | "node" | "driver" | "nvmed", _) => Part::Controllers,
+            ("host" | "hosts" | "client" | "initiator" | "block", _) => Part::Hosts,
             _ => Part::Drives,
         }
     }
@@ -91,39 +91,44 @@ impl Part {
     /// multiplied. Latencies that occupy no resource stay: no link is shorter for being faster. `None` where the array has no
     /// such part.
     pub fn scaled(self, array: &ArrayDescription, factor: f64) -> Option<ArrayDescription> {
-        match &array.composed {
-            Some(parts) => {
-                let mut scaled = parts.as_ref().clone();
-                self.scale_parts(&mut scaled, factor).then_some(())?;
-                Some(ArrayDescription::of_parts(array.name.clone(), scaled))
-            }
-            None => {
-                let mut document = serde_json::to_value(array).ok()?;
-                let mut is_changed = false;
-                for (section, value) in document.get_mut("replicated")?.as_object_mut()? {
-                    is_changed |= self.scale_described(section, section, value, factor, None);
-                }
-                is_changed.then_some(())?;
-                serde_json::from_value(document).ok()
-            }
-        }
+        let mut scaled = array.parts.as_ref().clone();
+        self.scale_parts(&mut scaled, factor).then_some(())?;
+        Some(ArrayDescription::of_parts(array.name.clone(), scaled))
     }
 
     fn scale_parts(self, array: &mut Array, factor: f64) -> bool {
         match self {
             Part::Hosts => scale(&mut array.hosts, factor, |key| !matches!(key, "count" | "queue")),
-            Part::Links => scale(&mut array.fabric, factor, |_| true),
-            Part::Controllers => scale(&mut array.controllers, factor, |key| {
-                !matches!(key, "parity" | "new_parity" | "parity_updates" | "window" | "window_bytes")
-            }),
+            // Chains of replicas are reached over the ports of the network.
+            Part::Links => !array.has_chains() && scale(&mut array.fabric, factor, |_| true),
+            Part::Controllers => {
+                let is_changed = scale(&mut array.controllers, factor, |key| {
+                    !matches!(
+                        key,
+                        "parity" | "new_parity" | "parity_updates" | "window" | "window_bytes" | "index"
+                    )
+                });
+                let keys = array.groups.iter_mut().map(|group| &mut group.keys);
+                keys.fold(is_changed, |any, keys| {
+                    scale(keys, factor, |key| matches!(key, "write" | "command")) | any
+                })
+            }
             Part::Parity => {
                 scale(&mut array.controllers, factor, |key| matches!(key, "parity" | "new_parity"))
             }
             Part::Window => {
                 scale(&mut array.controllers, factor, |key| matches!(key, "window" | "window_bytes"))
             }
-            Part::Cache => scale(&mut array.cache, factor, |key| key != "block"),
-            Part::Network => array.network.as_mut().is_some_and(|network| scale(network, factor, |_| true)),
+            Part::Cache => {
+                let is_changed = scale(&mut array.cache, factor, |key| key != "block");
+                let journals = array.groups.iter_mut().filter_map(|group| group.journal.as_mut());
+                journals.fold(is_changed, |any, journal| {
+                    scale(journal, factor, |key| matches!(key, "buffer" | "command" | "rate")) | any
+                })
+            }
+            Part::Network => {
+                array.network.as_mut().is_some_and(|network| scale(network, factor, |key| key != "header"))
+            }
             Part::Mirror => match (&mut array.mirror, &mut array.replication) {
                 (Some(mirror), _) => scale(mirror, factor, |_| true),
                 (None, Some(replication)) => {
@@ -151,57 +156,6 @@ impl Part {
                 limits.fold(false, |any, limit| scale(limit, factor, |_| true) | any)
             }
         }
-    }
-
-    /// Scales what of a kind's description belongs to this part, by the units that its keys end in.
-    fn scale_described(
-        self,
-        section: &str,
-        key: &str,
-        value: &mut Value,
-        factor: f64,
-        unit: Option<Unit>,
-    ) -> bool {
-        let unit = Unit::of(key).or(unit);
-        match value {
-            Value::Object(members) => match (members.get_mut("value"), unit) {
-                (Some(number), Some(unit)) if self.has_key(section, key) => unit.scale(number, factor),
-                (Some(_), _) => false,
-                _ => members.iter_mut().fold(false, |any, (name, member)| {
-                    let key = if Unit::of(name).is_none() && unit.is_some() { key } else { name };
-                    self.scale_described(section, key, member, factor, unit) | any
-                }),
-            },
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |any, item| self.scale_described(section, key, item, factor, unit) | any),
-            _ => false,
-        }
-    }
-
-    fn has_key(self, section: &str, key: &str) -> bool {
-        let keeps_nobody_waiting = ["answer", "hop", "latency", "delay", "age_limit", "parity_log"]
-            .iter()
-            .any(|word| key.contains(word));
-        if keeps_nobody_waiting {
-            return false;
-        }
-        let is_parity =
-            key.starts_with("parity_") && !key.starts_with("parity_read") && !key.starts_with("parity_write");
-        let own = match section {
-            // The host's adapters carry what its links carry.
-            "host" if key.starts_with("adapter") => Part::Links,
-            "host" | "hosts" | "clients" => Part::Hosts,
-            "links" => Part::Links,
-            "controllers" if is_parity => Part::Parity,
-            "controllers" | "nodes" | "block" | "server" | "nvmed" | "services" => Part::Controllers,
-            "cache" | "write_buffer" => Part::Cache,
-            "network" => Part::Network,
-            "drives" | "nvme" | "hdd" | "flash" | "disks" => Part::Drives,
-            "drive_links" | "backend" => Part::Backend,
-            _ => return false,
-        };
-        own == self
     }
 }
 
@@ -241,44 +195,6 @@ fn set(value: &mut Parameter, key: &array::Key, scaled: f64) -> bool {
     is_changed
 }
 
-/// Kind of quantity of a key, by its ending.
-#[derive(Debug, Clone, Copy)]
-enum Unit {
-    Time,
-    Rate,
-    Size,
-}
-
-impl Unit {
-    fn of(key: &str) -> Option<Unit> {
-        let is = |endings: &[&str]| endings.iter().any(|ending| key.ends_with(ending));
-        if is(&["_per_s"]) || key == "rpm" {
-            Some(Unit::Rate)
-        } else if is(&["_us", "_ms", "_ns", "_us_per_kib", "_us_per_mib"]) {
-            Some(Unit::Time)
-        } else if matches!(key, "write_bytes" | "read_bytes" | "dirty_limit_bytes") {
-            Some(Unit::Size)
-        } else {
-            None
-        }
-    }
-
-    fn scale(self, number: &mut Value, factor: f64) -> bool {
-        let factor = match self {
-            Unit::Time => 1.0 / factor,
-            Unit::Rate | Unit::Size => factor,
-        };
-        let scaled = match (number.as_u64(), number.as_f64()) {
-            (Some(whole), _) => Value::from((whole as f64 * factor).round() as u64),
-            (None, Some(value)) => Value::from(value * factor),
-            _ => return false,
-        };
-        let is_changed = scaled != *number;
-        *number = scaled;
-        is_changed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,8 +230,12 @@ mod tests {
             let Some(half) = part.scaled(&array, 0.5) else { continue };
             let whole = part.scaled(&half, 2.0).unwrap();
             let values = |array: &ArrayDescription| -> Vec<u64> {
-                let parts = array.composed.as_deref().unwrap();
-                parts.sections().iter().flat_map(|(_, _, values)| values.iter().map(|v| v.value)).collect()
+                array
+                    .parts
+                    .sections()
+                    .iter()
+                    .flat_map(|(_, _, values)| values.iter().map(|v| v.value))
+                    .collect()
             };
             for (before, after) in values(&array).into_iter().zip(values(&whole)) {
                 assert!(before.abs_diff(after) <= 1 + before / 500, "{part:?}: {before} {after}");

@@ -49,10 +49,7 @@ pub fn keep_size_run(
     let source = |one: &Configuration| SourceText {
         name: one.name.clone(),
         source: if one.is_shipped { "shipped".into() } else { "file".into() },
-        text: match &one.description.composed {
-            Some(parts) => plan::with_resolved_values(&one.text, parts),
-            None => one.text.clone(),
-        },
+        text: plan::with_resolved_values(&one.text, &one.description.parts),
     };
     let manifest = Manifest {
         arraylab_version: env!("CARGO_PKG_VERSION").into(),

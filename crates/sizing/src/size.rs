@@ -86,9 +86,7 @@ pub(crate) fn searched_row(
     match in_state(design, state, question, search)? {
         Outcome::Simulated(found) => {
             judge(&mut row, &found, question);
-            if let Some(parts) = design.description.composed.as_deref() {
-                lasts(&mut row, parts, &found, question);
-            }
+            lasts(&mut row, &design.description.parts, &found, question);
             Ok((row, Some(found.fails_at)))
         }
         Outcome::Fails(because) => {
@@ -105,11 +103,11 @@ pub(crate) fn searched_row(
 
 /// Row with what follows from the parts alone.
 pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQuestion) -> SizeRow {
-    let parts = design.description.composed.as_deref();
-    let capacities = parts.map(|parts| array::capacity(parts, &array::sets(parts).0));
-    let usable_bytes = capacities.as_ref().map(|all| all.iter().map(|one| one.usable_bytes).sum());
-    let rebuild_ns = capacities.and_then(|all| all.iter().filter_map(|one| one.rebuild_ns).max());
-    let drives = parts.map(|parts| parts.groups.iter().map(|group| u64::from(parts.drives_of(group))).sum());
+    let parts = &*design.description.parts;
+    let capacities = array::capacity(parts, &array::sets(parts).0);
+    let usable_bytes = Some(array::totals(parts, &capacities).1);
+    let rebuild_ns = capacities.iter().filter_map(|one| one.rebuild_ns).max();
+    let drives = Some(u64::from(parts.drive_count()));
     let full_in_year = match (question.growth, question.capacity_bytes, usable_bytes) {
         (Some(growth), Some(stored), Some(usable)) => growth.breaks(usable as f64 / stored.max(1) as f64),
         _ => None,
@@ -128,7 +126,7 @@ pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQue
         usable_bytes,
         full_in_year,
         drives,
-        bill: parts.map(array::bill),
+        bill: Some(array::bill(parts)),
         write_amplification: None,
         flash_write_amplification: None,
         endurance_years: None,

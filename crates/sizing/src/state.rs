@@ -118,21 +118,19 @@ fn event(action: &str, argument: &str) -> CaseEvent {
 
 /// Groups whose data goes with one drive.
 fn without_redundancy(array: &Configuration) -> Option<String> {
-    let parts = array.description.composed.as_ref()?;
+    let parts = &array.description.parts;
     let lone = parts.groups.iter().find(|group| {
-        let is_pooled = parts.pools.iter().any(|pool| pool.keys.on.text == group.name());
+        let is_pooled = parts.pools.iter().any(|pool| pool.is_on(group.name()));
         matches!(group.layout(), LayoutKind::Raid0 | LayoutKind::Single) && !is_pooled
     })?;
     Some(format!("`{}` is {}: a lost drive is lost data", lone.name(), lone.layout().title()))
 }
 
 fn has_spare(array: &Configuration) -> bool {
-    match &array.description.composed {
-        Some(parts) => parts.groups.iter().all(|group| {
-            group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool || !parts.pools.is_empty()
-        }),
-        None => false,
-    }
+    let parts = &array.description.parts;
+    parts.groups.iter().all(|group| {
+        group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool || !parts.pools.is_empty()
+    })
 }
 
 /// The array whose rebuilds begin after so many seconds.
@@ -157,13 +155,12 @@ fn with_phases(array: &Configuration, values: &[(&str, u64)]) -> Option<Configur
 }
 
 fn controller_lost(array: &Configuration) -> Result<InState, SizingError> {
-    if let Some(parts) = &array.description.composed {
-        if parts.nodes.is_some() {
-            return Ok(InState::NotModelled("nodes that fail are not modelled".into()));
-        }
-        if parts.controllers.count.get() < 2 {
-            return Ok(InState::Down("the array has one controller".into()));
-        }
+    let parts = &array.description.parts;
+    if parts.nodes.is_some() {
+        return Ok(InState::NotModelled("nodes that fail are not modelled".into()));
+    }
+    if parts.controllers.count.get() < 2 {
+        return Ok(InState::Down("the array has one controller".into()));
     }
     Ok(match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
         Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller")]),

@@ -139,7 +139,7 @@ fn bounds_lie_above_what_is_simulated() {
     let bounded = std::cell::Cell::new(0);
     runner
         .run(&strategy, |(read_percent, bs_kib, is_random, size_text)| {
-            for array in arrays.iter().filter(|array| array.description.composed.is_some()) {
+            for array in &arrays {
                 let rw = if is_random { "randrw" } else { "rw" };
                 let load = format!(
                     "fio:rw={rw},rwmixread={read_percent},bs={bs_kib}k,rate_iops=500,numjobs=4,rate_process=poisson,runtime=600{size_text}"

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Faults {
-    /// By set of drives. None where a kind of array does not say: those of a pool, whose pieces have moved, and of replicas.
+    /// By set of drives. None of a pool, whose pieces have moved, and of replicas.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<SetFaults>,
     /// A failover or an update that is under way.

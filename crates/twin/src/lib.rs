@@ -6,7 +6,6 @@
 
 #![doc = include_str!("../README.md")]
 
-mod array_model;
 mod availability;
 mod bench;
 mod cache;
@@ -21,17 +20,16 @@ mod event_loop;
 mod faults;
 pub mod part;
 mod payload;
-pub mod replicated;
 mod settings;
 mod slow;
 mod twin;
 
 pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
+pub use composed::{Limit, Limiter, ServiceDrives, service_drives};
 pub use counters::TwinCounter;
-pub use description::{ArrayDescription, DescriptionError, Origin, Parameter, Topology, TopologyPart};
+pub use description::{ArrayDescription, DescriptionError, Topology, TopologyPart};
 pub use error::TwinError;
 pub use event::{Event, TwinNote};
 pub use faults::{ControllerFaults, Faults, SetFaults};
-pub use replicated::{Limit, Limiter};
 pub use settings::{SHRINK_LIMIT, Setting};
 pub use twin::Twin;

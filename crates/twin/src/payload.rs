@@ -1,7 +1,7 @@
 //! Kinds of things with a number each, in the 32 bits that the event queue, or a disk, hands back.
 
 /// Bits of a payload for the number; those above say which kind it is.
-pub(crate) const NUMBER_BITS: u32 = 28;
+pub(crate) const NUMBER_BITS: u32 = 27;
 
 /// Tags are such numbers.
 const _: () = assert!(load::OUTSTANDING_LIMIT < 1 << NUMBER_BITS);
@@ -45,7 +45,7 @@ impl Numbered for () {
     fn of_number(_number: u32) -> Self {}
 }
 
-/// Declares kinds of things as variants of an enum and how they are packed: `0 => Arrive(u32)` for the kind, numbered up to 15,
+/// Declares kinds of things as variants of an enum and how they are packed: `0 => Arrive(u32)` for the kind, numbered up to 31,
 /// and what it is about.
 macro_rules! payloads {
     ($(#[$says:meta])* $name:ident { $($(#[$says_kind:meta])* $kind:literal => $variant:ident($of:ty),)* }) => {
@@ -90,7 +90,7 @@ mod tests {
         Kind {
             0 => First(u32),
             7 => Alone(()),
-            15 => Last(u32),
+            31 => Last(u32),
         }
     }
 

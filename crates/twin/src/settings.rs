@@ -1,5 +1,5 @@
 //! Settings of a twin: array settings of the plans, and its mechanisms, each of which can be switched off
-//! so that a reader sees what causes what. Each kind of array has its own table.
+//! so that a reader sees what causes what.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ impl Setting {
     }
 }
 
-/// Declares the mechanisms of a kind of array, each on unless switched off: `gc => "off: collection takes no time"`.
+/// Declares mechanisms, each on unless switched off: `gc => "off: collection takes no time"`.
 macro_rules! switches {
     ($(#[$about:meta])* $name:ident { $($key:ident => $says:literal,)* }) => {
         $(#[$about])*

@@ -1,4 +1,4 @@
-//! Drives that have become slow: the same event for every kind of array.
+//! Drives that have become slow: the same event for every array.
 
 use serde_json::{Map, Value};
 

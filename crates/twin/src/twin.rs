@@ -1,4 +1,4 @@
-//! The one device that all kinds of arrays are behind.
+//! Digital twin: the device that an array is, with its settings and its schedule of events.
 
 use std::ops::ControlFlow;
 
@@ -8,13 +8,12 @@ use load::{
 };
 use serde_json::{Map, Value};
 
-use crate::array_model::ArrayModel;
-use crate::description::Kind;
+use crate::composed::{Model, settings_of};
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
-use crate::{ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote, composed, replicated};
+use crate::{ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote};
 
-/// The setting that every kind of array has beside its own.
+/// The setting that every array has beside those of its parts.
 const EXACT: Setting = Setting {
     name: "exact",
     takes: "on or off",
@@ -24,7 +23,7 @@ const EXACT: Setting = Setting {
 /// Digital twin: a simulated array.
 #[derive(Debug, Clone)]
 pub struct Twin {
-    model: Model,
+    model: Box<Model>,
     is_exact: bool,
     /// Time that was skipped: the model's clock is behind that of the load by it.
     skipped_ns: u64,
@@ -49,34 +48,8 @@ enum ScheduledEvent {
     Slow(Change),
 }
 
-/// A twin has one kind for life, so the branch on it is foreseen; an I/O goes through it three times
-/// (`docs/models/engine.md` has its cost).
-#[derive(Debug, Clone)]
-enum Model {
-    Replicated(Box<replicated::Model>),
-    Composed(Box<composed::Model>),
-}
-
-/// The same on whatever kind it is.
-macro_rules! on_model {
-    ($twin:expr, $model:ident => $do:expr) => {
-        match $twin {
-            Model::Replicated($model) => $do,
-            Model::Composed($model) => $do,
-        }
-    };
-}
-
-fn build<M: ArrayModel>(
-    description: &M::Description,
-    settings: &Map<String, Value>,
-    seed: u64,
-) -> Result<Box<M>, TwinError> {
-    M::build(description, settings, seed).map(Box::new)
-}
-
 impl Twin {
-    /// Builds a twin. `settings` are array settings and mechanism switches ([`Twin::settings`]); what this kind of array
+    /// Builds a twin. `settings` are array settings and mechanism switches ([`Twin::settings`]); what this array
     /// does not have is refused. `seed` is for the parts of an array that chance acts on; a twin built of
     /// deterministic parts alone is the same with every seed.
     pub fn build(
@@ -91,10 +64,7 @@ impl Twin {
             None => false,
         };
         let settings = &settings;
-        let model = match description.kind()? {
-            Kind::Replicated(description) => Model::Replicated(build(description, settings, seed)?),
-            Kind::Composed(description) => Model::Composed(build(description, settings, seed)?),
-        };
+        let model = Box::new(Model::build(&description.parts, settings, seed)?);
         Ok(Twin {
             model,
             is_exact,
@@ -109,14 +79,9 @@ impl Twin {
         })
     }
 
-    /// Returns what can be set on a twin of this description; nothing where it gives no kind.
+    /// Returns what can be set on a twin of this description.
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
-        let own = match description.kind() {
-            Ok(Kind::Replicated(_)) => replicated::Model::SETTINGS.to_vec(),
-            Ok(Kind::Composed(array)) => composed::settings_of(array),
-            Err(_) => return Vec::new(),
-        };
-        own.into_iter().chain([EXACT]).collect()
+        settings_of(&description.parts).into_iter().chain([EXACT]).collect()
     }
 
     /// Runs a load on the twin: windows of it where that is enough, all of it where the twin was built with `exact: on`.
@@ -146,13 +111,11 @@ impl Twin {
     pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
         self.check_moment(at_ns, action)?;
         if action == DRIVE_SLOW {
-            let change = on_model!(&self.model, model => {
-                Change::parse(arguments, |value| model.find_drive(value))
-            })?;
+            let change = Change::parse(arguments, |value| self.model.find_drive(value))?;
             self.plan(at_ns, ScheduledEvent::Slow(change));
             return Ok(());
         }
-        on_model!(&self.model, model => model.can_act(action, arguments))?;
+        self.model.can_act(action, arguments)?;
         self.plan(at_ns, ScheduledEvent::Action { name: action.to_owned(), arguments: arguments.clone() });
         Ok(())
     }
@@ -177,9 +140,7 @@ impl Twin {
         let end_ns = self.time_ns().saturating_add(left_ns);
         self.scheduled.iter().rev().take_while(|&&(at_ns, _)| at_ns < end_ns).any(|(_, scheduled)| {
             match scheduled {
-                ScheduledEvent::Action { name, .. } => {
-                    on_model!(&self.model, model => model.is_chaotic_after(name))
-                }
+                ScheduledEvent::Action { name, .. } => self.model.is_chaotic_after(name),
                 ScheduledEvent::Slow(_) => false,
             }
         })
@@ -198,17 +159,17 @@ impl Twin {
             let at_ns = self.next_event_ns.max(self.now_ns());
             match scheduled {
                 ScheduledEvent::Action { name, arguments } => {
-                    on_model!(&mut self.model, model => model.act(at_ns, name, arguments));
+                    self.model.act(at_ns, name, arguments);
                 }
                 ScheduledEvent::Slow(change) => {
                     let change = *change;
                     // It acts at once, so the model must have come to its moment.
-                    let completion = on_model!(&mut self.model, model => model.next_completion(at_ns));
+                    let completion = self.model.next_completion(at_ns);
                     if completion.is_some() {
                         return completion;
                     }
-                    let entity = on_model!(&self.model, model => model.drive_entity(change.drive));
-                    on_model!(&mut self.model, model => model.slow_drive(change.drive, change.slowness));
+                    let entity = self.model.drive_entity(change.drive);
+                    self.model.slow_drive(change.drive, change.slowness);
                     self.slow.keep(at_ns, change, entity);
                 }
             }
@@ -221,7 +182,7 @@ impl Twin {
 
     /// Number, part and slowness (in thousandths of the time that is described) of each drive that is slow.
     pub fn slow_drives(&self) -> impl Iterator<Item = (u32, &str, u32)> {
-        let fitted = |drive| on_model!(&self.model, model => model.slowness(drive));
+        let fitted = |drive| self.model.slowness(drive);
         let slow = self.slow.iter().filter(move |&(drive, _, slowness)| fitted(drive) == slowness);
         slow.map(|(drive, entity, slowness)| (drive, entity, slowness.thousandths()))
     }
@@ -229,41 +190,41 @@ impl Twin {
     /// The number by which events name the drive that is fitted in a place of the array's first set: after a spare has taken
     /// the place, the spare.
     pub fn drive_in(&self, place: u32) -> u32 {
-        on_model!(&self.model, model => model.drive_in(place))
+        self.model.drive_in(place)
     }
 
     /// The name among the counters of the drive that is fitted in a place of the array's first set.
     pub fn part_in(&self, place: u32) -> String {
-        on_model!(&self.model, model => model.drive_entity(model.drive_in(place)))
+        self.model.drive_entity(self.model.drive_in(place))
     }
 
     /// Faults that last, for another twin of the same array. Slow drives are not among them ([`Twin::slow_drives`]).
     pub fn faults(&self) -> Faults {
-        on_model!(&self.model, model => model.faults())
+        self.model.faults()
     }
 
     /// Begins with the faults of another twin of the same array, before anything else: places are as they were, a rebuild, a
     /// failover and an update go on. False, and nothing taken of what is refused, where they cannot be this array's.
     pub fn begin_with(&mut self, faults: &Faults) -> bool {
-        on_model!(&mut self.model, model => model.begin_with(faults))
+        self.model.begin_with(faults)
     }
 
     /// Makes operations of jobs from `first_job` on go to the volume and come from the host that `settings` name
     /// (`volume`, `host`), where an array has several: this is how several loads share a twin, each with a range of
     /// jobs of its own. What is not named is as for the jobs before.
     pub fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
-        on_model!(&mut self.model, model => model.attach(first_job, settings))
+        self.model.attach(first_job, settings)
     }
 
     /// The size of what a job addresses: of its volume, where an array has several.
     pub fn capacity_of_job_bytes(&self, job: u32) -> u64 {
-        on_model!(&self.model, model => model.capacity_of_job_bytes(job))
+        self.model.capacity_of_job_bytes(job)
     }
 
     /// Returns when something happens next in the twin by itself, for whoever drives it on a real clock and has just
     /// been told by [`Device::next_completion`] that nothing completes by now; `u64::MAX` for never.
     pub fn wakes_at_ns(&self) -> u64 {
-        self.next_event_ns.min(on_model!(&self.model, model => model.wakes_at_ns()))
+        self.next_event_ns.min(self.model.wakes_at_ns())
     }
 
     /// Returns what has happened to the twin since this was last asked, for the run's record of events.
@@ -274,7 +235,7 @@ impl Twin {
 
     /// Dates new notes by the twin's clock, before more time is skipped.
     fn date_notes(&mut self) {
-        let mut notes = on_model!(&mut self.model, model => model.take_notes());
+        let mut notes = self.model.take_notes();
         notes.extend(self.slow.take_notes());
         notes.sort_by_key(|note| note.at_ns);
         self.change_count += notes.len() as u64;
@@ -282,14 +243,14 @@ impl Twin {
             .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.skipped_ns, ..note }));
     }
 
-    /// Share of a rebuild that is done; `None` where none runs, or a kind of array does not say.
+    /// Share of a rebuild that is done; `None` where none runs.
     pub fn rebuilt_share(&self) -> Option<f64> {
-        on_model!(&self.model, model => model.rebuilt_share())
+        self.model.rebuilt_share()
     }
 
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
     pub fn counters(&self) -> Vec<TwinCounter> {
-        let mut counters = on_model!(&self.model, model => model.counters());
+        let mut counters = self.model.counters();
         for (counter, skipped) in counters.iter_mut().zip(&self.extrapolated_counts) {
             counter.value += skipped;
         }
@@ -304,24 +265,24 @@ impl Twin {
 
 impl Device for Twin {
     fn capacity_bytes(&self) -> u64 {
-        on_model!(&self.model, model => model.capacity_bytes())
+        self.model.capacity_bytes()
     }
 
     fn now_ns(&self) -> u64 {
-        on_model!(&self.model, model => model.now_ns())
+        self.model.now_ns()
     }
 
     fn expect(&mut self, grain_bytes: u32) {
-        on_model!(&mut self.model, model => model.expect(grain_bytes));
+        self.model.expect(grain_bytes);
     }
 
     fn declare_content(&mut self, first_job: u32, content: load::Content) {
-        on_model!(&mut self.model, model => model.declare_content(first_job, content));
+        self.model.declare_content(first_job, content);
     }
 
     #[inline]
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
-        on_model!(&mut self.model, model => model.submit(at_ns, tag, operation));
+        self.model.submit(at_ns, tag, operation);
     }
 
     #[inline]
@@ -331,14 +292,14 @@ impl Device for Twin {
         {
             return Some(completion);
         }
-        on_model!(&mut self.model, model => model.next_completion(until_ns))
+        self.model.next_completion(until_ns)
     }
 }
 
 impl FastForward for Twin {
     fn begin_window(&mut self) {
-        on_model!(&mut self.model, model => model.begin_window());
-        self.at_window = on_model!(&self.model, model => model.counters());
+        self.model.begin_window();
+        self.at_window = self.model.counters();
     }
 
     fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
@@ -346,28 +307,28 @@ impl FastForward for Twin {
             return 0;
         }
         let until_event_ns = self.next_event_ns.saturating_sub(self.now_ns() + 1);
-        on_model!(&self.model, model => model.steady_for_ns(window_ns, left_ns)).min(until_event_ns)
+        self.model.steady_for_ns(window_ns, left_ns).min(until_event_ns)
     }
 
     fn knows_skipped_streams(&self) -> bool {
-        on_model!(&self.model, model => model.knows_skipped_streams())
+        self.model.knows_skipped_streams()
     }
 
     fn begin_level(&mut self) {
-        on_model!(&mut self.model, model => model.begin_level());
+        self.model.begin_level();
     }
 
     fn change_count(&mut self) -> u64 {
         self.date_notes();
-        self.change_count + on_model!(&self.model, model => model.change_count())
+        self.change_count + self.model.change_count()
     }
 
     fn can_skip_sequential(&self) -> bool {
-        on_model!(&self.model, model => model.can_skip_sequential())
+        self.model.can_skip_sequential()
     }
 
     fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
-        let counters = on_model!(&self.model, model => model.counters());
+        let counters = self.model.counters();
         self.extrapolated_counts.resize(counters.len(), 0);
         for ((now, before), skipped) in
             counters.iter().zip(&self.at_window).zip(&mut self.extrapolated_counts)
@@ -378,16 +339,16 @@ impl FastForward for Twin {
             }
         }
         self.date_notes();
-        on_model!(&mut self.model, model => model.skip_time(duration_ns, window_ns));
+        self.model.skip_time(duration_ns, window_ns);
         self.skipped_ns += duration_ns;
         self.find_next_event();
     }
 
     fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
-        on_model!(&self.model, model => model.keeps_random_writes(window_ns, left_ns))
+        self.model.keeps_random_writes(window_ns, left_ns)
     }
 
     fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
-        on_model!(&mut self.model, model => model.apply_skipped_write(offset_bytes, length_bytes));
+        self.model.apply_skipped_write(offset_bytes, length_bytes);
     }
 }

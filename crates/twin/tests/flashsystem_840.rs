@@ -320,7 +320,7 @@ fn impossible_events_are_refused() {
 /// Proves that nonsense is refused with the path of its key.
 #[test]
 fn nonsense_is_refused_by_key() {
-    let array = description().composed.unwrap();
+    let array = description().parts;
     for (path, value) in [
         ("groups[0].drives.capacity", 0),
         ("groups[0].drives.count", 1_000_000),
@@ -345,15 +345,12 @@ fn nonsense_is_refused_by_key() {
     ));
 }
 
-/// Proves that an array of no kind is refused, by `check` and by `build`, and that a key of no kind is an error with its line.
+/// Proves that an array without drives is refused, and that a key which the language does not have is an error with its line.
 #[test]
-fn an_array_is_of_one_kind() {
-    let mut description = description();
-    description.composed = None;
-    let error = description.check().unwrap_err();
-    assert!(error.problem.contains("no kind of array") && error.hint.contains("groups:"), "{error}");
-    assert!(matches!(Twin::build(&description, &Map::new(), 1), Err(TwinError::Description(_))));
-    let unknown = plan::parse_array("x.yaml", "name: x\ntitle: x\ndisk_arary: {}\n").unwrap_err();
+fn an_array_has_drives_and_known_keys() {
+    let bare = plan::parse_array("x.yaml", "title: x\n").unwrap_err();
+    assert!(bare.to_string().contains("without drives"), "{bare}");
+    let unknown = plan::parse_array("x.yaml", "title: x\nabout: x\ndisk_arary: {}\n").unwrap_err();
     assert!(unknown.to_string().contains("x.yaml:3:1"), "{unknown}");
 }
 

@@ -81,9 +81,7 @@ fn a_new_drive_is_not_slow() {
     ] {
         let mut description = array(name);
         // A hot spare would take the place.
-        if let Some(array) = &mut description.composed {
-            array.groups[0].keys.spares.value = 0;
-        }
+        description.parts.groups[0].keys.spares.value = 0;
         let mut twin = Twin::build(&description, &settings(&[]), 1).unwrap();
         let act = |twin: &mut Twin, action: &str, arguments: &[(&str, Value)]| {
             let at_ns = twin.time_ns();

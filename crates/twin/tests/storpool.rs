@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use common::{Run, array_from, counted_samples as samples, fast_forward_agrees, iops};
+use common::{Run, array, counted_samples as samples, fast_forward_agrees, iops};
 use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample};
 use serde_json::{Map, Value, json};
 use twin::{ArrayDescription, Twin, TwinError};
@@ -18,7 +18,7 @@ fn text() -> String {
 }
 
 fn description() -> ArrayDescription {
-    array_from(&text())
+    array("storpool")
 }
 
 fn settings(value: Value) -> Map<String, Value> {
@@ -343,8 +343,8 @@ fn the_write_buffer_fills() {
 /// A system with volumes of 4 GB, so that all of one moves in seconds.
 fn small() -> ArrayDescription {
     let mut description = description();
-    for volume in &mut description.replicated.as_mut().unwrap().volumes {
-        volume.bytes.value = 4_000_000_000;
+    for volume in &mut description.parts.volumes {
+        volume.keys.size.value = 4_000_000_000;
     }
     description
 }
@@ -474,31 +474,31 @@ fn a_run_is_its_seed() {
 fn what_cannot_be_is_refused() {
     let refused = |from: &str, to: &str| {
         assert!(text().contains(from), "{from}");
-        let description = array_from(&text().replacen(from, to, 1));
-        description.check().unwrap_err()
+        plan::parse_array("storpool", &text().replacen(from, to, 1)).unwrap_err()
     };
     for (from, to, path) in [
-        (
-            "count: { value: 3, origin: published, from: 3 nodes }",
-            "count: { value: 2, origin: published, from: x }",
-            "nodes.count",
-        ),
-        ("capacity_bytes: { value: 960000000000", "capacity_bytes: { value: 0", "nvme.capacity_bytes"),
+        ("count: { value: 3, origin: published, from: 3 nodes }", "count: 2", "nodes.count"),
+        ("capacity: { value: 960GB", "capacity: { value: 0B", "groups[0].per_node.capacity"),
         (
             "count: { value: 4, origin: published, from: 4 × 2 TB",
-            "count: { value: 1000000, origin: published, from: 4 × 2 TB",
-            "hdd.count",
+            "count: { value: 1000000, from: 2 TB",
+            "count",
         ),
-        ("capacity_bytes: { value: 2000000000000", "capacity_bytes: { value: 100000000000", "volumes"),
-        ("template: hybrid", "template: hybird", "volumes[1].template"),
-        ("processors: { value: 8,", "processors: { value: 15,", "slices"),
+        ("capacity: { value: 2TB", "capacity: { value: 100GB", "volumes"),
+        ("on: hybrid", "on: hybird", "volumes[1].on"),
+        ("processors: { value: 800%,", "processors: { value: 1500%,", "slices"),
         ("slice: alloc", "slice: aloc", "services[6].slice"),
-        ("over_provisioning: { value: 0.145", "over_provisioning: { value: -1", "nvme.over_provisioning"),
-        ("nvme_instances: { value: 2", "nvme_instances: { value: 3", "server.nvme_instances"),
+        ("over_provisioning: { value: 14.5%", "over_provisioning: { value: -1%", "over_provisioning"),
+        ("controllers: { value: 2,", "controllers: { value: 3,", "groups[0].controllers"),
+        ("on: { value: hdd hdd nvme,", "on: { value: hdd nvme,", "pools[1].on"),
+        ("replicas: 3, path: chain", "replicas: 3, path: primary", "path"),
+        ("log: { value: 10GiB", "log: { value: 16MiB", "groups[1].journal.log"),
+        ("size: { value: 300GB,", "size: { value: 0B,", "volumes[0].size"),
+        ("role: controllers", "role: driver", "services[4].role"),
     ] {
         let error = refused(from, to);
-        assert_eq!(error.path, format!("replicated.{path}"), "{error}");
-        assert!(!error.hint.is_empty());
+        let message = error.to_string();
+        assert!(message.contains(path), "{path}: {message}");
     }
     let build = |value: Value| Twin::build(&description(), &settings(value), 1).unwrap_err().to_string();
     assert!(build(json!({ "volume": "nvm" })).contains("nvme, hybrid, hdd"));

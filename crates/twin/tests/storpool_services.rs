@@ -20,8 +20,8 @@ const MIXED: Run = Run {
 /// The shipped system with volumes that are quickly copied.
 fn small() -> ArrayDescription {
     let mut description = array("storpool");
-    for volume in &mut description.replicated.as_mut().unwrap().volumes {
-        volume.bytes.value = 1_000_000_000;
+    for volume in &mut description.parts.volumes {
+        volume.keys.size.value = 1_000_000_000;
     }
     description
 }
@@ -100,7 +100,7 @@ fn a_system_that_is_stopped_answers_again() {
 fn a_replaced_drive_serves_again() {
     let mut description = small();
     // No other drive of the node can take the replicas.
-    description.replicated.as_mut().unwrap().nvme.count.value = 1;
+    description.parts.groups[0].count.count.value = 1;
     let mut twin = Twin::build(&description, &settings(&[("volume", json!("nvme"))]), 1).unwrap();
     act(&mut twin, "drive-failure", "drive", json!("node-2/nvme-0"));
     measure(&mut twin, &MIXED);

@@ -101,10 +101,11 @@ fn switches_without_a_test_of_their_own_act() {
 /// Proves that collection slows StorPool's NVMe drives where they are nearly full and neither network nor services hold them up;
 /// on the array as it ships they are an eighth full, and it costs nothing.
 #[test]
-fn collection_costs_full_drives_of_a_replicated_system() {
+fn collection_costs_full_drives_of_chains() {
     let iops = |capacity_bytes: u64, gc: &str| {
         let mut description = array("storpool");
-        description.replicated.as_mut().unwrap().nvme.capacity_bytes.value = capacity_bytes;
+        let array::Drives::SolidState(drive) = &mut description.parts.groups[0].drives else { panic!() };
+        drive.capacity.value = capacity_bytes;
         let own = [("gc", json!(gc)), ("links", json!("off")), ("processors", json!("off"))];
         let load = Run {
             pattern: Pattern::Randwrite,

@@ -13,7 +13,7 @@ use units::{human_bandwidth, human_bytes, human_duration, human_rate};
 /// `arraylab check`
 pub fn check(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
     let loaded = plan::load_array(&arguments.array)?;
-    let array = plan::parts_of(&loaded.name, &loaded.description)?;
+    let array = &*loaded.description.parts;
     if arguments.json {
         print_json_lines([plan::array_check(&loaded.name, array)])?;
     } else {

@@ -67,11 +67,10 @@ fn of_service(explained: &ServiceExplanation) -> Result<String, Failure> {
         Some((file, text)) => plan::parse_array(file, text)?,
         None => plan::load_array(name)?.description,
     };
-    let array = plan::parts_of(name, &description)?;
     let is_meant = |path: &str| explained.rests_on.iter().any(|beginning| path.starts_with(beginning));
     text.push_str(&format!(
         "\nRests on\n{}Nothing of it is fitted; docs/models/services.md has the equations, and public figures beside them.\n",
-        check::value_table(array, is_meant)
+        check::value_table(&description.parts, is_meant)
     ));
     text.push_str("\nTry it: the claim holds on the first, and is refuted on the second, where the service is switched off\n");
     for (file, content) in explained.array.into_iter().chain([(file.as_str(), explained.plan)]) {

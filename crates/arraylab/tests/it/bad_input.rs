@@ -282,8 +282,8 @@ fn impossible_arrays() {
         (
             "disks of no size in nodes",
             "storpool",
-            value("capacity_bytes: { value: 2000000000000,", "capacity_bytes: { value: 0,"),
-            "capacity_bytes: { value: 0,",
+            value("capacity: { value: 2TB,", "capacity: { value: 0B,"),
+            "capacity: { value: 0B,",
         ),
         (
             "10^6 drives in a node",

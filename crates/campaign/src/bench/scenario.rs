@@ -179,8 +179,8 @@ impl ScenarioTwin {
 
 fn build(scenario: &Scenario) -> Result<Twin, CampaignError> {
     let mut description: ArrayDescription = plan::load_array(scenario.array)?.description;
-    if let (Some(count), Some(array)) = (scenario.drives, &mut description.composed) {
-        array.groups[0].count.count.value = count.into();
+    if let Some(count) = scenario.drives {
+        description.parts.groups[0].count.count.value = count.into();
     }
     let settings: Map<String, Value> =
         scenario.settings.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect();

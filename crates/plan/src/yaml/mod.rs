@@ -4,12 +4,10 @@ mod either;
 mod failure;
 mod located;
 mod map;
-mod outline;
 
 pub(crate) use either::{MapOrMaps, OneOrMap};
 pub(crate) use located::Located;
 pub(crate) use map::{Entries, OneOrMany};
-pub(crate) use outline::Outline;
 
 use crate::source::SourceText;
 use crate::{PlanError, PlanErrorKind};

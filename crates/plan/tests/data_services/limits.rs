@@ -101,7 +101,7 @@ fn random_limits_keep_their_buckets() {
 #[test]
 fn limits_are_a_ceiling() {
     let of = |text: &str| {
-        let parts = *plan::parse_array("array.yaml", text).unwrap().composed.unwrap();
+        let parts = *plan::parse_array("array.yaml", text).unwrap().parts;
         let (sets, _) = array::sets(&parts);
         let all = array::ceilings(&parts, &sets);
         let limits = all.into_iter().filter(|one| one.part == "limits" && one.is_read);

@@ -124,7 +124,7 @@ fn moves_keep_to_their_rate() {
 #[test]
 fn the_ceiling_is_that_of_both_groups() {
     let ceiling = |text: &str| {
-        let parts = *plan::parse_array("array.yaml", text).unwrap().composed.unwrap();
+        let parts = *plan::parse_array("array.yaml", text).unwrap().parts;
         let (sets, _) = array::sets(&parts);
         let all = array::ceilings(&parts, &sets);
         let of = |one: &&array::Ceiling| one.part == "drives" && one.is_read && one.block_bytes == 4096;

@@ -89,11 +89,14 @@ fn validated(array: &str, rows: &[ValidationRow]) -> Cited {
     cited!("Validation against published rows: {}.", Cited::join(sets, "; "))
 }
 
-/// Mechanisms that the kind of model does not have and that would change what a plan asks for.
+/// Mechanisms that the model does not have and that would change what a plan asks for.
 pub fn lacking(text: &str) -> Vec<Cited> {
     let has = |part: &str| text.lines().any(|line| line.starts_with(part));
     let mut lines = Vec::new();
-    if has("replicated:") {
+    if text
+        .lines()
+        .any(|line| line.starts_with(&format!("{}pools", plan::RESOLVED)) && line.contains(".path: chain,"))
+    {
         lines.push(cited!(
             "The model has no cleaning of copied-on-write blocks, no snapshots and no other work on the nodes’ cores."
         ));

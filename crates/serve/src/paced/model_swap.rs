@@ -21,7 +21,7 @@ impl Model {
         for (action, arguments) in
             limits.chain(self.persistent_faults.actions(with_losses)).collect::<Vec<_>>()
         {
-            // What this kind of array cannot do it could not do before.
+            // What this array cannot do it could not do before.
             let _ = self.act_on_twin(now_ns, &action, &arguments);
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Twin specification: description, settings, and the current volumes.
 
 use crate::ServeError;
+use array::{Origin, Parameter, SetBy, Volume, VolumeKeys};
 use serde_json::{Map, Value};
-use twin::replicated::VolumeDescription;
-use twin::{ArrayDescription, Limit, Origin, Parameter, Twin};
+use twin::{ArrayDescription, Limit, Twin};
 
 /// Specification of a twin.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl TwinSpec {
 
     /// Returns whether the twin itself has volumes, each with addresses and a limit of its own.
     pub(super) fn has_volumes(&self) -> bool {
-        self.description.replicated.is_some()
+        self.description.parts.has_chains()
     }
 }
 
@@ -40,33 +40,42 @@ pub(crate) struct KnownVolume {
     pub size_bytes: u64,
     /// Size that the model has, where that is more: as described, whatever was served of it.
     pub modelled_bytes: u64,
-    /// Of a replicated system.
+    /// Pool of a chain of replicas.
     pub template: Option<String>,
     /// Limit, where it is another than the description's.
     pub limit: Option<Limit>,
 }
 
-/// The same array with volumes as they are now, where its description has volumes.
+/// The same array with volumes as they are now, where its model has volumes.
 pub(super) fn described(spec: &TwinSpec, known: &[KnownVolume]) -> TwinSpec {
     let mut spec = spec.clone();
-    let Some(system) = &mut spec.description.replicated else { return spec };
-    let first = system.templates.first().map_or_else(String::new, |template| template.name.clone());
+    if !spec.has_volumes() {
+        return spec;
+    }
+    let array = &mut spec.description.parts;
+    let first = array.pools.first().map_or_else(String::new, |pool| pool.keys.name.text.clone());
     let volumes = known.iter().map(|known| {
-        let own = system.volumes.iter().find(|volume| volume.name == known.name);
-        let described = own.map_or_else(|| first.clone(), |volume| volume.template.clone());
-        VolumeDescription {
-            name: known.name.clone(),
-            template: known.template.clone().unwrap_or(described),
-            bytes: Parameter {
-                value: known.modelled_bytes,
-                origin: Origin::Derived,
-                from: "the served array's volume".to_owned(),
+        let own = array.volumes.iter().find(|volume| volume.keys.name.text == known.name);
+        let described = own.map_or_else(|| first.clone(), |volume| volume.keys.on.text.clone());
+        let on = known.template.clone().unwrap_or(described);
+        Volume {
+            keys: VolumeKeys {
+                name: derived(0, known.name.clone()),
+                on: derived(0, on),
+                count: derived(1, "1".to_owned()),
+                size: derived(known.modelled_bytes, format!("{}B", known.modelled_bytes)),
+                stripe_unit: derived(0, "0B".to_owned()),
             },
-            limit: own.map_or_else(Limit::default, |volume| volume.limit),
+            limit: own.and_then(|volume| volume.limit.clone()),
         }
     });
-    system.volumes = volumes.collect();
+    array.volumes = volumes.collect();
     spec
+}
+
+fn derived(value: u64, text: String) -> Parameter {
+    let from = "the served array's volume".to_owned();
+    Parameter { value, text, origin: Origin::Derived, from, set_by: SetBy::Array }
 }
 
 /// Returns what sets a volume's limit, where it is another than the description's.

@@ -1,7 +1,6 @@
 //! Controllers that leave and come back: failover, and a firmware update with its verification pass.
 
 use super::fault_event::Capabilities;
-use crate::Parameter;
 use crate::faults::{ControllerFaults, FailoverStep};
 
 /// Phases of a firmware update: each controller in turn leaves while its peers serve, then a pass over all RAID
@@ -9,15 +8,15 @@ use crate::faults::{ControllerFaults, FailoverStep};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FirmwareUpdate {
     /// Seconds that a controller is away.
-    pub controller_away_s: Parameter<f64>,
+    pub controller_away_s: f64,
     /// Seconds between the return of one and the leave of the next.
-    pub controller_gap_s: Parameter<f64>,
+    pub controller_gap_s: f64,
     /// Seconds that commands wait on a path whose controller has just left, before they take another path.
-    pub path_failover_s: Parameter<f64>,
+    pub path_failover_s: f64,
     /// Rate at which the verification reads each drive, in 10^6 bytes a second.
-    pub verification_mb_per_s: Parameter<f64>,
+    pub verification_mb_per_s: f64,
     /// Bytes of each drive that the verification reads.
-    pub verification_bytes: Parameter<u64>,
+    pub verification_bytes: u64,
 }
 
 /// Nanoseconds of a second.
@@ -82,11 +81,11 @@ impl Failover {
     ) -> Self {
         let nanos = |seconds: f64| (seconds * SECOND_NS).round() as u64;
         let update = description.map(|update| Update {
-            away_ns: nanos(update.controller_away_s.get()),
-            gap_ns: nanos(update.controller_gap_s.get()),
-            failover_ns: nanos(update.path_failover_s.get()),
-            stripe_ns: (segment_bytes as f64 * 1000.0 / update.verification_mb_per_s.get()).round() as u64,
-            stripes: (update.verification_bytes.get() / segment_bytes).min(stripes),
+            away_ns: nanos(update.controller_away_s),
+            gap_ns: nanos(update.controller_gap_s),
+            failover_ns: nanos(update.path_failover_s),
+            stripe_ns: (segment_bytes as f64 * 1000.0 / update.verification_mb_per_s).round() as u64,
+            stripes: (update.verification_bytes / segment_bytes).min(stripes),
         });
         Failover {
             update,

@@ -1,4 +1,4 @@
-//! Availability: drive loss and rebuild, controller failover and firmware update, the same for every kind of array.
+//! Availability: drive loss and rebuild, controller failover and firmware update, the same for every array.
 //!
 //! These modules say which step is due and when; the array model knows what the step costs its parts.
 

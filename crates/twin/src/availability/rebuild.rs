@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
-use crate::Parameter;
-
 /// Delay, concurrency and rate of a rebuild.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rebuild {
     /// Seconds from the loss of a drive until the rebuild begins.
-    pub begins_after_s: Parameter<f64>,
+    pub begins_after_s: f64,
     /// Stripes that are rebuilt at the same time.
-    pub stripes: Parameter<u32>,
+    pub stripes: u32,
     /// Highest rate of the rebuild, in 10^6 rebuilt bytes a second.
-    pub mb_per_s: Parameter<f64>,
+    pub mb_per_s: f64,
 }
 
 /// Next step of a rebuild.
@@ -43,9 +41,9 @@ pub(crate) struct RebuildScheduler {
 impl RebuildScheduler {
     pub fn new(description: &Rebuild, segment_bytes: u32) -> RebuildScheduler {
         RebuildScheduler {
-            begins_after_ns: (description.begins_after_s.get() * 1e9) as u64,
-            stripes_limit: description.stripes.get(),
-            pace_ns: (f64::from(segment_bytes) * 1000.0 / description.mb_per_s.get()) as u64,
+            begins_after_ns: (description.begins_after_s * 1e9) as u64,
+            stripes_limit: description.stripes,
+            pace_ns: (f64::from(segment_bytes) * 1000.0 / description.mb_per_s) as u64,
             next_allowed_ns: 0,
             timer_is_set: false,
             under_way: 0,
@@ -113,15 +111,9 @@ impl RebuildScheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Origin;
-
-    fn parameter<T>(value: T) -> Parameter<T> {
-        Parameter { value, origin: Origin::Assumed, from: String::new() }
-    }
 
     fn failover() -> RebuildScheduler {
-        let description =
-            Rebuild { begins_after_s: parameter(2.0), stripes: parameter(2), mb_per_s: parameter(1.0) };
+        let description = Rebuild { begins_after_s: 2.0, stripes: 2, mb_per_s: 1.0 };
         RebuildScheduler::new(&description, 1000)
     }
 

@@ -181,17 +181,22 @@ fn settings_of(description: &ArrayDescription, random: &mut Random) -> Map<Strin
             settings.insert(name.to_owned(), value);
         }
     };
+    let has_chains = description.parts.has_chains();
     let has_drives = |is_meant: fn(&array::Drives) -> bool| {
-        let parts = description.composed.as_ref();
-        parts.is_some_and(|parts| parts.groups.iter().any(|group| is_meant(&group.drives)))
+        !has_chains && description.parts.groups.iter().any(|group| is_meant(&group.drives))
     };
     if has_drives(|drives| matches!(drives, array::Drives::SolidState(_))) {
         put("condition", one_of(random, &["filled", "steady", "steady", "written"]).into());
         put("raid", one_of(random, &[0, 5]).into());
         put("write_cache", one_of(random, &["on", "off", "off"]).into());
     }
-    if description.replicated.is_some() {
-        put("volume", one_of(random, &["nvme", "nvme", "hybrid"]).into());
+    if has_chains {
+        // The first pool is drawn twice as often.
+        let names: Vec<&str> =
+            description.parts.volumes.iter().map(|volume| volume.keys.name.text.as_str()).collect();
+        if let [first, second, ..] = names.as_slice() {
+            put("volume", one_of(random, &[*first, *first, *second]).into());
+        }
         put("host", one_of(random, &["node", "client"]).into());
     }
     if has_drives(|drives| matches!(drives, array::Drives::HardDisk(_))) {
@@ -212,7 +217,10 @@ fn changed(array: &ArrayDescription, random: &mut Random) -> Option<(ArrayDescri
         ("controllers.processors", &[0.5, 1.0, 2.0]),
     ] {
         let factor = one_of(random, factors);
-        let Some(parts) = &mut description.composed else { continue };
+        let parts = &mut description.parts;
+        if parts.has_chains() {
+            continue;
+        }
         let Some(before) = parts.value_mut(key).map(|(_, parameter)| parameter.value) else { continue };
         let drawn = ((before as f64 * factor).round() as u64).max(1);
         if drawn != before {

@@ -95,16 +95,4 @@ impl Arrangement {
         }
         Ok(segment_bytes)
     }
-
-    /// Names of the settings that are given.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        [
-            ("layout", self.layout.is_some()),
-            ("disks", self.drives.is_some()),
-            ("segment", self.segment_bytes.is_some()),
-            ("volume_size", self.volume_bytes.is_some()),
-        ]
-        .into_iter()
-        .filter_map(|(name, is_set)| is_set.then_some(name))
-    }
 }

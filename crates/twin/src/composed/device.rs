@@ -2,9 +2,10 @@
 
 use load::{Completion, Device, Operation};
 
+use super::chain::ChainEvent;
 use super::command::{Fault, ModelEvent, Parts};
 use super::drives::GroupDrives;
-use super::{Model, Piece};
+use super::{Attachment, Model, Piece};
 use crate::availability::{ControllerEvent, Refill};
 use crate::event_loop::{Clock, EventLoop};
 use crate::payload::number_in;
@@ -38,7 +39,11 @@ impl Device for Model {
         }
         self.check_expected(&operation);
         (self.now_ns, self.clock_ns) = (at_ns, at_ns);
-        let issued_at_ns = self.fabric.issued_at_ns(at_ns, operation.job, tag, operation.length_bytes);
+        if self.chain.is_some() {
+            return self.submit_to_chain(tag, operation);
+        }
+        let moved = (operation.length_bytes, operation.direction == load::Direction::Read);
+        let issued_at_ns = self.fabric.issued_at_ns(at_ns, operation.job, tag, moved);
         let host = self.fabric.host_of(operation.job);
         let entry = self.entry_of(operation.job);
         if let Some(stripe) = &entry.stripe {
@@ -101,6 +106,9 @@ impl EventLoop for Model {
     #[inline]
     fn handle(&mut self, payload: u32) -> Option<Completion> {
         self.clock_ns = self.now_ns;
+        if ChainEvent::is_in(payload) {
+            return self.chain_view()?.handle(ChainEvent::unpack(payload));
+        }
         match ModelEvent::unpack(payload) {
             ModelEvent::Issue(command) => self.issue(command),
             event @ (ModelEvent::Arrive(_) | ModelEvent::Start(_) | ModelEvent::PhaseDone(_)) => {
@@ -179,6 +187,14 @@ impl EventLoop for Model {
 }
 
 impl Model {
+    /// Begins an I/O to a volume on a chain of replicas.
+    fn submit_to_chain(&mut self, tag: u32, operation: Operation) {
+        let Some(&Attachment { entry, host, .. }) = self.attachment_of(operation.job) else { return };
+        if let Some(mut view) = self.chain_view() {
+            view.submit(tag, entry, host, operation);
+        }
+    }
+
     /// Begins an I/O that goes over several units of its hosts' stripe.
     fn begin_striped(&mut self, io: (u32, u16, u64), operation: Operation) {
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -214,8 +230,10 @@ impl Model {
     fn disk_wakes(&mut self, drive: u32) {
         let (group, index) = self.groups.place(drive);
         let GroupDrives::HardDisks(disks) = &mut self.groups.drives[group] else { return };
-        if let Some(done) = disks.wakes(self.now_ns, index) {
-            self.disk_done(done.tag);
+        let Some(done) = disks.wakes(self.now_ns, index) else { return };
+        match self.chain_view() {
+            Some(mut view) => view.disk_done(drive, done.tag),
+            None => self.disk_done(done.tag),
         }
     }
 }

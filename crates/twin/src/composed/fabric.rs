@@ -65,7 +65,7 @@ impl Ports {
 pub(crate) struct Fabric {
     threads: Threads,
     /// None where hosts use the volumes raw.
-    pub completions: Option<Completions>,
+    completions: Option<Completions>,
     links: Ports,
     /// None where adapters limit nothing.
     adapters: Option<Adapters>,
@@ -76,6 +76,7 @@ pub(crate) struct Fabric {
     /// By node, as if its ports were one pipe of their sum.
     network: Option<Ports>,
     network_latency_ns: u64,
+    network_header_bytes: u64,
     /// By group and, where each node has one, node.
     backends: Vec<Option<Backend>>,
     /// Data takes time between controllers and drives.
@@ -149,15 +150,31 @@ impl Fabric {
                 )
             }),
             delays_drives: network.is_some() || backends.iter().flatten().any(Backend::takes_time),
+            network_header_bytes: network.map_or(0, |network| network.header.get()),
             network_latency_ns: network.map_or(0, |network| or_none(on.network, network.latency.get())),
             backends,
         }
     }
 
-    /// Returns when the thread of an I/O of so many bytes, asked now, hands it over.
+    /// Returns when the thread of an I/O, asked now, hands it over: `moved` are its bytes, and whether it reads.
     #[inline]
-    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, tag: u32, bytes: u32) -> u64 {
-        self.threads.submit(now_ns, job, tag, bytes)
+    pub fn issued_at_ns(&mut self, now_ns: u64, job: u32, tag: u32, moved: (u32, bool)) -> u64 {
+        self.threads.submit(now_ns, job, tag, moved)
+    }
+
+    /// Returns whether a host has something to do before the application has an answer.
+    #[inline]
+    pub fn delivers(&self) -> bool {
+        self.completions.is_some() || self.threads.complete_answers()
+    }
+
+    /// Returns when the application has the answer to an I/O of a tag: `moved` are its bytes, and whether it reads.
+    pub fn delivered_at_ns(&mut self, now_ns: u64, host: u16, tag: u32, moved: (u32, bool)) -> u64 {
+        let at_ns = match &mut self.completions {
+            Some(completions) => completions.complete(now_ns, host, u64::from(moved.0)),
+            None => now_ns,
+        };
+        if self.threads.complete_answers() { self.threads.complete(at_ns, tag, moved) } else { at_ns }
     }
 
     /// I/Os that hosts have issued.
@@ -175,7 +192,7 @@ impl Fabric {
         self.links.command_ns == 0
             && self.links.rate == Rate::UNLIMITED
             && self.adapters.is_none()
-            && self.completions.is_none()
+            && !self.delivers()
     }
 
     /// Read data passed the link, where that takes no time.
@@ -253,6 +270,7 @@ impl Fabric {
             && let Some(network) = &mut self.network
         {
             let (from, to) = if path.is_read { (path.node, path.home) } else { (path.home, path.node) };
+            let bytes = bytes + self.network_header_bytes;
             wait_ns += network.send(now_ns, usize::from(from), bytes, true) - now_ns;
             // The receiving port takes the data as it is sent; only what it must wait for others counts.
             let received_ns = network.send(now_ns, usize::from(to), bytes, false) - now_ns;

@@ -60,7 +60,7 @@ impl LaidOut {
                 preferred: (volumes.len() as u32 % array.controllers.count.count()) as u16,
                 offset_bytes: place.offset_bytes,
                 bytes: place.bytes,
-                limiter: limit.map(Limiter::new),
+                limiter: limit.map(|limit| Limiter::new(limit, place.bytes)),
             });
         }
         for (entry, described) in entries.iter_mut().zip(&array.volumes) {

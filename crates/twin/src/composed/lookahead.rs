@@ -173,7 +173,6 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use crate::array_model::ArrayModel;
     use crate::composed::Model;
     use load::{Arrival, Device, LoadShape, LoadSpec, Operation, Pattern, Sample, run_simulated};
     use serde_json::{Map, Value};
@@ -182,7 +181,7 @@ mod tests {
     /// The composite flash array, all of whose times are so many times as long.
     fn composite(longer: f64) -> array::Array {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../arrays/composite-flash.yaml");
-        let mut array = *plan::load_array(path).unwrap().description.composed.unwrap();
+        let mut array = *plan::load_array(path).unwrap().description.parts;
         for time in [
             "fabric.command",
             "fabric.latency",

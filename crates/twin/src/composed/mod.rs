@@ -6,6 +6,7 @@
 
 mod adapters;
 mod arrange;
+mod chain;
 mod command;
 mod controller;
 mod destage;
@@ -17,6 +18,7 @@ mod file_system;
 mod groups;
 mod host_queues;
 mod laid_out;
+pub(crate) mod limit;
 mod lookahead;
 mod path;
 mod paths;
@@ -39,19 +41,21 @@ use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
 use serde_json::{Map, Value};
 
-use crate::array_model::ArrayModel;
 use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
-use crate::part::{Counters, Crowding, assumed};
-use crate::settings::{Setting, numbered, unknown};
+use crate::part::{Counters, Crowding};
+use crate::settings::{numbered, unknown};
 use crate::{Faults, TwinCounter, TwinError, TwinNote};
+use chain::Chain;
+pub use chain::{ServiceDrives, service_drives};
 use command::{Command, Fault, ModelEvent, Parts};
 use controller::Controller;
 use drives::GroupDrives;
 use fabric::Fabric;
 use groups::Groups;
 use laid_out::LaidOut;
+pub use limit::{Limit, Limiter};
 use lookahead::Lookahead;
 use protocol::Protocol;
 use read_ahead::Fetch;
@@ -110,6 +114,8 @@ struct AnswerTimes {
 struct Attachment {
     first_job: u32,
     entry: usize,
+    /// Machine that issues them, where something is said of it.
+    host: Option<u32>,
 }
 
 /// Simulated array of parts.
@@ -152,6 +158,8 @@ pub(crate) struct Model {
     /// Read data is with its host, and a write is answered, a fixed time after the drives are done: nothing can come between.
     answers_in: Option<AnswerTimes>,
     services: Option<Box<Services>>,
+    /// Chains of replicas, which have a path of their own.
+    chain: Option<Box<Chain>>,
     /// The array has snapshots, be they switched off.
     has_snapshots: bool,
     /// The array has a mirror, be it switched off.
@@ -217,8 +225,11 @@ impl Model {
         if let [only] = self.attachments.as_slice() {
             return &self.entries[only.entry];
         }
-        let attached = self.attachments.iter().rev().find(|attachment| attachment.first_job <= job);
-        &self.entries[attached.map_or(0, |attachment| attachment.entry)]
+        &self.entries[self.attachment_of(job).map_or(0, |attachment| attachment.entry)]
+    }
+
+    fn attachment_of(&self, job: u32) -> Option<&Attachment> {
+        self.attachments.iter().rev().find(|attachment| attachment.first_job <= job)
     }
 
     /// Returns whether writes are answered only when the drives have them, because no other controller can hold a copy.
@@ -264,29 +275,27 @@ impl Model {
     }
 }
 
-impl ArrayModel for Model {
-    type Description = array::Array;
-
-    const SETTINGS: &'static [Setting] = &settings::SETTINGS;
-
-    fn build(array: &array::Array, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
+impl Model {
+    /// Builds it from a description that has been checked.
+    pub fn build(array: &array::Array, settings: &Map<String, Value>, seed: u64) -> Result<Self, TwinError> {
         let settings = Settings::parse(settings, array)?;
         let array = &settings.room.shrink(array);
         let array = &settings.arrangement.apply(array, settings.volume)?;
         let array = &settings.room.cover(array);
         let LaidOut { mut sets, volumes, entries } = LaidOut::new(array, &settings)?;
         let mut groups = Groups::new(array, &settings, seed)?;
+        let chain = Chain::new(array, &settings, &mut groups, seed)?;
         let controllers = array.controller_count();
         let sites = services::array_sites(array, &settings);
         let services = Services::new(array, &settings, &sets, seed);
         let can_fail_over = array.nodes.is_none() && controllers > 1;
-        let seconds = |nanos: u64| assumed(nanos as f64 / 1e9);
+        let seconds = |nanos: u64| nanos as f64 / 1e9;
         let update = can_fail_over.then(|| FirmwareUpdate {
             controller_away_s: seconds(array.failover.away.get()),
             controller_gap_s: seconds(array.failover.gap.get()),
             path_failover_s: seconds(array.failover.path.get()),
-            verification_mb_per_s: assumed(array.failover.verify_rate.get() as f64 / 1e6),
-            verification_bytes: assumed(array.failover.verify.get()),
+            verification_mb_per_s: (array.failover.verify_rate.get() as f64 / 1e6),
+            verification_bytes: (array.failover.verify.get()),
         });
         let first = &sets[0].set.layout;
         let mut failover =
@@ -334,11 +343,10 @@ impl ArrayModel for Model {
         };
         let computes_parity = settings.on.parity && first.computes();
         let is_window_open = first.has_open_window();
-        let answers_in =
-            (is_window_open && services.is_none() && fabric.completions.is_none()).then(|| AnswerTimes {
-                ns: fabric.link_latency_ns + answer_ns,
-                is_of_reads: first.read_cache.is_none() && !computes_parity && fabric.returns_unhindered(),
-            });
+        let answers_in = (is_window_open && services.is_none() && !fabric.delivers()).then(|| AnswerTimes {
+            ns: fabric.link_latency_ns + answer_ns,
+            is_of_reads: first.read_cache.is_none() && !computes_parity && fabric.returns_unhindered(),
+        });
         let crowding =
             Crowding::new(if settings.on.crowding { array.controllers.crowding.share() } else { 0.0 });
         let looks_ahead = is_plain
@@ -378,6 +386,7 @@ impl ArrayModel for Model {
             mirrors,
             answers_in,
             services,
+            chain,
             has_snapshots: array.snapshots.is_some(),
             has_mirror: array.mirror.is_some(),
             own_sets: sets.len() / sites,
@@ -397,7 +406,7 @@ impl ArrayModel for Model {
             entries,
             stripes: StripeTally::default(),
             entry_names: array.volumes.iter().map(|volume| volume.keys.name.text.clone()).collect(),
-            attachments: vec![Attachment { first_job: 0, entry: settings.volume }],
+            attachments: vec![Attachment { first_job: 0, entry: settings.volume, host: None }],
             commands: Slab::default(),
             work: Vec::new(),
             spare_extents: Vec::new(),
@@ -414,14 +423,19 @@ impl ArrayModel for Model {
         })
     }
 
-    fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
+    /// Returns whether it can do an event or another action, as plans name it, with what it is told.
+    pub fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
         if let Some(event) = self.service_event(action, arguments) {
             return event.map(|_| ());
+        }
+        if let Some(chain) = &self.chain {
+            return chain.event(action, arguments).map(|_| ());
         }
         self.capabilities().fault_event(action, arguments).map(|_| ())
     }
 
-    fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+    /// Lets an action that it can do happen at a moment of its clock.
+    pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
         self.stop_lookahead();
         if let Some(event) = self.service_event(action, arguments) {
             match event {
@@ -432,6 +446,9 @@ impl ArrayModel for Model {
                 Err(error) => self.note(error.to_string()),
             }
             return;
+        }
+        if let Some(mut view) = self.chain_view() {
+            return view.schedule(at_ns, action, arguments);
         }
         let fault = match self.capabilities().fault_event(action, arguments) {
             Ok(FaultEvent::FirmwareUpdate) => return self.failover.begin_update(at_ns),
@@ -446,41 +463,62 @@ impl ArrayModel for Model {
         self.queue.push(at_ns, ModelEvent::Fault(index).pack());
     }
 
-    fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+    /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
+    pub fn attach(&mut self, first_job: u32, settings: &Map<String, Value>) -> Result<(), TwinError> {
+        let mut host = self.attachment_of(first_job).and_then(|attachment| attachment.host);
+        let mut entry = self.attachment_of(first_job).map_or(0, |attachment| attachment.entry);
         for (name, value) in settings {
+            if name == "host"
+                && let Some(chain) = &self.chain
+            {
+                host = Some(chain.machine(value)?);
+                continue;
+            }
             if name != "volume" {
                 return Err(unknown(name, &settings::SETTINGS[1..2]));
             }
-            let entry = self.entry_names.iter().position(|known| Some(known.as_str()) == value.as_str());
-            let Some(entry) = entry else {
+            let named = self.entry_names.iter().position(|known| Some(known.as_str()) == value.as_str());
+            let Some(named) = named else {
                 return Err(crate::settings::bad(name, value, &self.entry_names.join(", ")));
             };
-            self.attachments.retain(|attachment| attachment.first_job < first_job);
-            self.attachments.push(Attachment { first_job, entry });
+            entry = named;
         }
+        self.attachments.retain(|attachment| attachment.first_job < first_job);
+        self.attachments.push(Attachment { first_job, entry, host });
         Ok(())
     }
 
-    fn capacity_of_job_bytes(&self, job: u32) -> u64 {
+    /// The size of what a job addresses.
+    pub fn capacity_of_job_bytes(&self, job: u32) -> u64 {
         self.entry_of(job).bytes
     }
 
-    fn find_drive(&self, value: &Value) -> Option<u32> {
-        numbered(value, self.groups.count())
+    /// The drive that a value names.
+    pub fn find_drive(&self, value: &Value) -> Option<u32> {
+        numbered(value, self.groups.count()).or_else(|| self.chain.as_ref()?.find_drive(value.as_str()?))
     }
 
-    fn drive_in(&self, place: u32) -> u32 {
+    /// The number by which events name the drive that is fitted in a place of the first set.
+    pub fn drive_in(&self, place: u32) -> u32 {
         let set = self.sets.first().filter(|state| (place as usize) < state.set.slots.len());
         set.map_or(place, |state| state.drive_in(place as DriveIndex))
     }
 
-    fn faults(&self) -> Faults {
+    /// Faults that last; none of chains of replicas, since events make anew what their placement has become.
+    pub fn faults(&self) -> Faults {
+        if self.chain.is_some() {
+            return Faults::default();
+        }
         let has_pools = self.sets.iter().any(|state| state.migration.is_pool);
         let sets = self.sets.iter().filter(|_| !has_pools).map(|state| state.recovery.faults());
         Faults { sets: sets.collect(), controllers: self.failover.faults(self.now_ns) }
     }
 
-    fn begin_with(&mut self, faults: &Faults) -> bool {
+    /// Begins with the faults of another model of the same array; false where they cannot be this one's.
+    pub fn begin_with(&mut self, faults: &Faults) -> bool {
+        if self.chain.is_some() {
+            return false;
+        }
         self.stop_lookahead();
         self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
         let mut pairs = self.sets.iter().zip(&faults.sets);
@@ -494,30 +532,44 @@ impl ArrayModel for Model {
         is_possible
     }
 
-    fn drive_entity(&self, drive: u32) -> String {
-        self.groups.entity(drive)
+    /// The name of a drive among the counters.
+    pub fn drive_entity(&self, drive: u32) -> String {
+        match &self.chain {
+            Some(chain) => chain.drive_name(drive),
+            None => self.groups.entity(drive),
+        }
     }
 
-    fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
+    /// From now on a drive takes so many thousandths of its time.
+    pub fn slow_drive(&mut self, drive: u32, slowness: Slowness) {
         let (group, index) = self.groups.place(drive);
         self.groups.drives[group].slow_down(index, slowness);
     }
 
-    fn slowness(&self, drive: u32) -> Slowness {
+    /// Returns how slow the drive that is fitted there is now: another may have taken its place.
+    pub fn slowness(&self, drive: u32) -> Slowness {
         let (group, index) = self.groups.place(drive);
         self.groups.drives[group].slowness(index)
     }
 
-    fn wakes_at_ns(&self) -> u64 {
+    /// Returns when something happens next by itself, if nothing is submitted; `u64::MAX` for never. Right after
+    /// `next_completion` has returned none.
+    pub fn wakes_at_ns(&self) -> u64 {
         self.queue.first_at_ns().min(self.failover.next_at_ns()).min(self.services_at_ns())
     }
 
-    fn take_notes(&mut self) -> Vec<TwinNote> {
+    /// Returns what has happened since this was last asked.
+    pub fn take_notes(&mut self) -> Vec<TwinNote> {
         std::mem::take(&mut self.notes)
     }
 
-    fn counters(&self) -> Vec<TwinCounter> {
+    /// Cumulative counts of every part.
+    pub fn counters(&self) -> Vec<TwinCounter> {
         let mut counters = Counters::default();
+        if let Some(chain) = &self.chain {
+            self.count_chain(chain, &mut counters);
+            return counters.into_list();
+        }
         self.fabric.count_into(&mut counters, self.hosts);
         for (index, controller) in self.controllers.iter().enumerate() {
             controller.count_into(&mut counters, index);
@@ -534,7 +586,8 @@ impl ArrayModel for Model {
         counters.into_list()
     }
 
-    fn rebuilt_share(&self) -> Option<f64> {
+    /// Share of a rebuild that is done; `None` where none runs.
+    pub fn rebuilt_share(&self) -> Option<f64> {
         let of_set = |state: &SetState| match state.migration.is_pool {
             true => state.migration.moved_share(&state.recovery),
             false => state.recovery.rebuilt_share(),
@@ -543,23 +596,34 @@ impl ArrayModel for Model {
         self.sets.iter().filter_map(of_set).reduce(f64::min)
     }
 
-    fn begin_window(&mut self) {
+    /// As [`load::FastForward::begin_window`].
+    pub fn begin_window(&mut self) {
+        if let Some(chain) = &mut self.chain {
+            return chain.begin_window();
+        }
         self.groups.drives.iter_mut().for_each(GroupDrives::begin_window);
         self.controllers.iter_mut().for_each(Controller::begin_window);
     }
 
-    fn begin_level(&mut self) {
+    /// As [`load::FastForward::begin_level`].
+    pub fn begin_level(&mut self) {
         let now_ns = self.now_ns;
         self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
     }
 
-    /// Drives that collect: with each that begins, writes become slower.
-    fn change_count(&self) -> u64 {
+    /// Changes inside the model that a level does not outlast, as [`load::FastForward::change_count`]. Drives that collect: with each that begins, writes become slower.
+    pub fn change_count(&self) -> u64 {
+        if self.chain.is_some() {
+            return 0;
+        }
         self.groups.drives.iter().map(GroupDrives::collecting).sum()
     }
 
-    /// Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
-    fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
+    /// As [`load::FastForward::steady_for_ns`]. Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
+    pub fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
+        if let Some(chain) = &self.chain {
+            return chain.steady_for_ns();
+        }
         let is_level = |controller: &Controller| {
             controller.is_steady()
                 && controller.keeps_destages(self.now_ns, left_ns)
@@ -581,21 +645,35 @@ impl ArrayModel for Model {
         drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
     }
 
+    /// As [`load::FastForward::can_skip_sequential`].
+    ///
     /// Streams on hard disks are simulated whole: which of them goes first at which disk, and at what angle of its platter, lasts for minutes and is lost by a skip; two
     /// readers in order then came out up to 11 % too slow.
-    fn can_skip_sequential(&self) -> bool {
-        !self.has_hard_disks
+    pub fn can_skip_sequential(&self) -> bool {
+        !self.has_hard_disks && self.chain.is_none()
     }
 
-    /// Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
-    fn knows_skipped_streams(&self) -> bool {
+    /// Returns whether what a load does after an action depends for minutes on the state in which the action finds the
+    /// array, queue by queue. No time is skipped while such an action lies ahead.
+    pub fn is_chaotic_after(&self, action: &str) -> bool {
+        let volumes = self.attachments.iter().map(|attachment| attachment.entry);
+        self.chain.as_ref().is_some_and(|chain| chain.is_chaotic_after(action, volumes))
+    }
+
+    /// As [`load::FastForward::knows_skipped_streams`]. Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.
+    pub fn knows_skipped_streams(&self) -> bool {
         !self.groups.drives.iter().any(|drives| drives.collecting() > 0)
     }
 
+    /// As [`load::FastForward::keeps_random_writes`].
+    ///
     /// Returns how far the sweep over dirty data has come, and how dense they lie before it, changes over minutes, and
     /// matters to disks. Where erased flash is used up before the load ends, how much of it each drive has taken, by
     /// chance more than others, says when the cliff comes.
-    fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+    pub fn keeps_random_writes(&self, window_ns: u64, left_ns: u64) -> bool {
+        if self.chain.is_some() {
+            return false;
+        }
         if self.has_hard_disks {
             return self.controllers[0].write_cache.is_some() && !self.writes_go_through();
         }
@@ -604,7 +682,8 @@ impl ArrayModel for Model {
         self.groups.drives.iter().any(|drives| lasts_ns(drives) < left_ns.saturating_mul(2))
     }
 
-    fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
+    /// As [`load::FastForward::apply_skipped_write`].
+    pub fn apply_skipped_write(&mut self, offset_bytes: u64, length_bytes: u64) {
         if self.has_hard_disks {
             self.destage_skipped_write(offset_bytes, length_bytes);
         } else {
@@ -612,8 +691,9 @@ impl ArrayModel for Model {
         }
     }
 
-    fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
-        if !std::mem::take(&mut self.has_skipped_ranges) {
+    /// As [`load::FastForward::skip_time`].
+    pub fn skip_time(&mut self, duration_ns: u64, window_ns: u64) {
+        if !std::mem::take(&mut self.has_skipped_ranges) && self.chain.is_none() {
             self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
         }
         self.failover.skip_time(duration_ns);

@@ -430,16 +430,19 @@ impl Model {
         }
     }
 
-    /// The host has its answer: its file system hands it on, where there is one.
+    /// The host has its answer: its file system and its thread hand it on, where that takes time.
     #[inline]
     pub(super) fn answered(&mut self, index: u32) -> Option<Completion> {
         if !self.commands.get(index).marks.has(Marks::CACHED) {
             self.crowding.leave();
         }
         self.leave_path(index);
-        let Some(completions) = &mut self.fabric.completions else { return self.completed(index) };
+        if !self.fabric.delivers() {
+            return self.completed(index);
+        }
         let command = self.commands.get(index);
-        let at_ns = completions.complete(self.now_ns, command.host, u64::from(command.length_bytes));
+        let moved = (command.length_bytes, command.direction == Direction::Read);
+        let at_ns = self.fabric.delivered_at_ns(self.now_ns, command.host, command.tag, moved);
         self.queue.push(at_ns, ModelEvent::Delivered(index).pack());
         None
     }

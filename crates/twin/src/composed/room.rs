@@ -22,7 +22,9 @@ impl Room {
 
     /// Returns whether an array has what fills sooner when there is less of it.
     pub fn can_shrink(array: &Array) -> bool {
-        array.groups.iter().any(|group| matches!(group.drives, Drives::SolidState(_)))
+        let has_solid_states = array.groups.iter().any(|group| matches!(group.drives, Drives::SolidState(_)));
+        // Volumes on chains have a size.
+        has_solid_states && !array.has_chains()
     }
 
     /// The same parts with so many times less room: what fills, fills so many times sooner, and nothing takes longer or shorter.

@@ -6,7 +6,6 @@ use load::Direction;
 use super::command::Command;
 use super::drives::GroupDrives;
 use crate::availability::{Migration, Rebuild, Recovery};
-use crate::part::assumed;
 
 /// Layout over drives of the array.
 #[derive(Debug, Clone)]
@@ -35,9 +34,9 @@ impl SetState {
     /// A whole set whose volumes lie on its first `used_bytes`.
     pub fn new(array: &array::Array, set: array::Set, first_address: u64, used_bytes: u64) -> SetState {
         let rebuild = Rebuild {
-            begins_after_s: assumed(array.rebuild.delay.get() as f64 / 1e9),
-            stripes: assumed(array.rebuild.stripes.count()),
-            mb_per_s: assumed(array.rebuild.rate.get() as f64 / 1e6),
+            begins_after_s: (array.rebuild.delay.get() as f64 / 1e9),
+            stripes: (array.rebuild.stripes.count()),
+            mb_per_s: (array.rebuild.rate.get() as f64 / 1e6),
         };
         let fitted = (set.slots.len() + set.spares.len()) as u32;
         let group = &array.groups[set.group];

@@ -4,12 +4,14 @@ use array::LayoutKind;
 use serde_json::{Map, Value};
 
 use super::arrange::Arrangement;
+use super::chain::machine_named;
+use super::limit::Limit;
 use super::room::Room;
 use crate::TwinError;
-use crate::settings::{SHRINK_LIMIT, Setting, all_of, bad, read, switches, unknown};
+use crate::settings::{SHRINK_LIMIT, Setting, all_of, bad, number, on_or_off, read, switches, unknown};
 
 /// Settings that are no switches.
-const OWN: [Setting; 10] = [
+const OWN: [Setting; 17] = [
     Setting {
         name: "condition",
         takes: CONDITIONS,
@@ -36,6 +38,25 @@ const OWN: [Setting; 10] = [
         takes: SHRINK,
         says: "solid-state drives, their erased reserve and the caches have so many times less room, so that what fills does so sooner",
     },
+    Setting {
+        name: "host",
+        takes: HOST,
+        says: "which machine issues the load; off: machines take no time for it",
+    },
+    Setting { name: "limit_iops", takes: RATE, says: "I/Os a second that the loaded volume may do" },
+    Setting { name: "limit_iops_per_gib", takes: RATE, says: "the same for each GiB of the volume" },
+    Setting { name: "limit_bw_bytes_per_s", takes: RATE, says: "bytes a second that it may move" },
+    Setting { name: "limit_bw_bytes_per_s_per_gib", takes: RATE, says: "the same for each GiB" },
+    Setting {
+        name: "slice_processors",
+        takes: CORES,
+        says: "cores of the slice that the controllers run in",
+    },
+    Setting {
+        name: "slice_memory_bytes",
+        takes: BYTES,
+        says: "memory of the slice that the controllers run in",
+    },
     Setting { name: "filesystem", takes: "raw, or a file system of the hosts", says: "what I/Os go through" },
 ];
 
@@ -43,6 +64,10 @@ const LEVELS: &str = "a RAID level: 0, 1, 5, 6 or 10";
 const LAYOUTS: &str = "ddp, raid6 or raid10";
 const DRIVES: &str = "a number of drives";
 const BYTES: &str = "a size in bytes";
+
+const HOST: &str = "node, client, one of them by number as in node-1, or off";
+const RATE: &str = "a number above 0";
+const CORES: &str = "a number of processor cores from 0.01 to 1024";
 
 const COVERAGE: &str = "1 to 100";
 const SHRINK: &str = "1 to 400";
@@ -65,7 +90,7 @@ switches! {
         parity_updates => "off: any number of changes of parity may be under way",
         write_cache => "off: a write is answered only when the drives have it",
         read_cache => "off: nothing of what was read is kept",
-        read_ahead => "off: controllers do not read ahead",
+        read_ahead => "off: controllers do not read ahead, nor the hard disks of chains of replicas",
         mirroring => "off: cached writes are not copied to another controller",
         backend => "off: links to the drives carry any load in no time",
         gc => "off: garbage collection of solid-state drives takes no time",
@@ -85,18 +110,52 @@ switches! {
         drive_cache => "off: nothing is kept on the drives of the read cache",
         tier => "off: nothing is moved to the drives of the tier",
         mirror => "off: writes are not sent to the second array",
-        replication => "off: no snapshots are copied to a second array",
+        slices => "off: every service has all the processors and memory it asks for",
+        copy_on_write => "off: hard disks with a journal are written in place, each write by itself",
+        replication => "off: writes go to the last replica of a chain only, and no snapshots are copied to a second array",
         failover => "off: a controller goes on working while it is updated",
         verification => "off: after an update nothing reads the stripes",
     }
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 47] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 56] = all_of(&OWN, Switches::SETTINGS);
+
+/// Settings of what I/Os to chains of replicas pass.
+const OF_CHAINS: [&str; 24] = [
+    "volume",
+    "host",
+    "condition",
+    "limit_iops",
+    "limit_iops_per_gib",
+    "limit_bw_bytes_per_s",
+    "limit_bw_bytes_per_s_per_gib",
+    "slice_processors",
+    "slice_memory_bytes",
+    "write_cache",
+    "limits",
+    "links",
+    "processors",
+    "slices",
+    "copy_on_write",
+    "seek",
+    "rotation",
+    "reordering",
+    "read_ahead",
+    "drive_buffer",
+    "gc",
+    "interference",
+    "bandwidth",
+    "replication",
+];
 
 /// Returns what can be set on an array: of what it has.
 pub(crate) fn settings_of(array: &array::Array) -> Vec<Setting> {
-    SETTINGS.iter().copied().filter(|setting| is_of(setting.name, array)).collect()
+    // Where nodes issue load as well, the switch of the hosts is one of the values that name a machine.
+    let has_initiators = array.nodes.as_ref().is_some_and(|nodes| nodes.initiators.is_on());
+    let is_shown = |setting: &Setting| setting.name != "host" || (setting.takes == HOST) == has_initiators;
+    let all = SETTINGS.iter().copied().filter(is_shown);
+    all.filter(|setting| is_of(setting.name, array)).collect()
 }
 
 /// Returns whether an array has what a setting is for.
@@ -105,6 +164,9 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
     let (cache, is_cluster) = (&array.cache, array.nodes.is_some());
     let has_peer = array.controller_count() > 1;
     let limits = |rate: &array::Parameter| rate.get() != array::UNLIMITED;
+    if array.has_chains() && !OF_CHAINS.contains(&setting) {
+        return false;
+    }
     match setting {
         "volume" => array.volumes.len() > 1,
         "network" => array.network.is_some(),
@@ -126,9 +188,9 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
             array::Drives::SolidState(drive) => drive.reserve.get() > 0,
             array::Drives::HardDisk(_) | array::Drives::FlashModule(_) => false,
         }),
-        "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on(),
+        "write_cache" => cache.write_back.get() > 0 || cache.buffered.is_on() || has_journal(array),
         "read_cache" => cache.read.get() > 0,
-        "read_ahead" => cache.read_ahead.get() > 0,
+        "read_ahead" => cache.read_ahead.get() > 0 || (array.has_chains() && has(is_hard_disk)),
         "raid" | "layout" | "disks" | "segment" | "volume_size" => Arrangement::is_of(array),
         "filesystem" => array.file_system.is_some(),
         "mirroring" => cache.write_back.get() > 0 && cache.mirrored.is_on(),
@@ -140,22 +202,32 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
             array.controllers.streams.get() > 0
                 && has(|drives| matches!(drives, array::Drives::FlashModule(_)))
         }
-        "seek" | "rotation" | "reordering" | "drive_buffer" => {
-            has(|drives| matches!(drives, array::Drives::HardDisk(_)))
-        }
+        "seek" | "rotation" | "reordering" | "drive_buffer" => has(is_hard_disk),
         "volume_manager" => array::striped_volumes(array).next().is_some(),
-        "limits" => array.volumes.iter().any(|volume| volume.limit.is_some()),
+        "limits" => array.has_chains() || array.volumes.iter().any(|volume| volume.limit.is_some()),
+        "slices" | "slice_processors" | "slice_memory_bytes" => !array.slices.is_empty(),
+        "copy_on_write" => has_journal(array),
+        "replication" => array.has_chains() || array.replication.is_some(),
+        limit if limit.starts_with("limit_") => array.has_chains(),
         "thin" => array.thin.is_some(),
         "reduction" => array.reduction.is_some(),
         "snapshots" => array.snapshots.is_some(),
         "drive_cache" => array.drive_cache.is_some(),
         "tier" => array.tier.is_some(),
         "mirror" => array.mirror.is_some(),
-        "replication" => array.replication.is_some(),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,
     }
+}
+
+fn is_hard_disk(drives: &array::Drives) -> bool {
+    matches!(drives, array::Drives::HardDisk(_))
+}
+
+/// Returns whether a protected buffer is before the drives of a group.
+fn has_journal(array: &array::Array) -> bool {
+    array.groups.iter().any(|group| group.journal.is_some())
 }
 
 /// Returns whether parity lies on a group, or would in a layout that cases set.
@@ -175,7 +247,7 @@ pub(crate) enum Condition {
 }
 
 /// Settings of one twin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub condition: Condition,
     /// Entry of the description's volumes.
@@ -184,6 +256,12 @@ pub(crate) struct Settings {
     pub room: Room,
     /// I/Os go through the hosts' file system.
     pub uses_file_system: bool,
+    /// Machine that issues the load, nodes first, then hosts; as jobs are dealt otherwise.
+    pub host: Option<u32>,
+    /// Limit of the loaded volume; the description's otherwise.
+    pub limit: Option<Limit>,
+    pub slice_processors: Option<f64>,
+    pub slice_memory_bytes: Option<u64>,
     pub on: Switches,
 }
 
@@ -196,6 +274,10 @@ impl Settings {
             arrangement: Arrangement::default(),
             room: Room::DESCRIBED,
             uses_file_system: false,
+            host: None,
+            limit: None,
+            slice_processors: None,
+            slice_memory_bytes: None,
             on: Switches { write_cache: array.cache.mode.get() == 0, ..Switches::ON },
         };
         let set = |settings: &mut Settings, name: &str, value: &Value| {
@@ -210,6 +292,9 @@ impl Settings {
                     };
                 }
                 "volume" => settings.volume = volume_of(value, array)?,
+                "raid" | "layout" | "disks" | "segment" | "volume_size" if !Arrangement::is_of(array) => {
+                    return Err(unknown(name, &settings_of(array)));
+                }
                 "raid" => settings.arrangement.layout = Some(raid(value)?),
                 "layout" => settings.arrangement.layout = Some(pool_or_raid(value)?),
                 "disks" => {
@@ -232,15 +317,11 @@ impl Settings {
                     };
                 }
                 "filesystem" => settings.uses_file_system = uses_file_system(value, array)?,
-                _ => return Ok(false),
+                _ => return set_of_chains(settings, array, name, value),
             }
             Ok(true)
         };
         let mut settings = read(settings, map, &SETTINGS, set, |settings, name| settings.on.named(name))?;
-        let arranged: Vec<&str> = settings.arrangement.names().collect();
-        if !arranged.is_empty() && !Arrangement::is_of(array) {
-            return Err(unknown(&arranged.join(", "), &settings_of(array)));
-        }
         for (name, is_set, is_possible) in [
             ("coverage", settings.room.coverage_percent != 100, Room::has_shares(array)),
             ("shrink", settings.room.shrink != 1, Room::can_shrink(array)),
@@ -253,10 +334,52 @@ impl Settings {
         let on = &mut settings.on;
         (on.backend, on.memory) = (on.backend && on.links, on.memory && on.processors);
         // Plans for disks have meant the hosts' processors as well since before hosts had a switch of their own.
-        let is_disk = |group: &array::Group| matches!(group.drives, array::Drives::HardDisk(_));
-        on.host &= on.processors || !array.groups.iter().any(is_disk);
+        on.host &= on.processors || !array.groups.iter().any(|group| is_hard_disk(&group.drives));
+        // Nothing else reads ahead there.
+        on.drive_buffer &= on.read_ahead || !array.has_chains();
         Ok(settings)
     }
+}
+
+/// Takes what plans set of machines, limits and slices; false where it is something else.
+fn set_of_chains(
+    settings: &mut Settings,
+    array: &array::Array,
+    name: &str,
+    value: &Value,
+) -> Result<bool, TwinError> {
+    if name == "host" && on_or_off(name, value).is_ok() {
+        return Ok(false);
+    }
+    let is_own = OWN.iter().any(|setting| setting.name == name);
+    if is_own && !is_of(name, array) {
+        return Err(unknown(name, &settings_of(array)));
+    }
+    if let Some(part) = name.strip_prefix("limit_") {
+        let limit = settings.limit.get_or_insert_default();
+        let Some(part) = limit.part_mut(part) else { return Err(unknown(name, &settings_of(array))) };
+        *part = Some(number(name, value, RATE)?);
+        return if limit.is_possible() { Ok(true) } else { Err(bad(name, value, RATE)) };
+    }
+    match name {
+        "host" if array.has_chains() => {
+            let machine = machine_named(array, value).ok_or_else(|| bad(name, value, HOST))?;
+            settings.host = Some(machine);
+        }
+        "slice_processors" => {
+            let cores = number(name, value, CORES)?;
+            if !(0.01..=1024.0).contains(&cores) {
+                return Err(bad(name, value, CORES));
+            }
+            settings.slice_processors = Some(cores);
+        }
+        "slice_memory_bytes" => {
+            let parsed = value.as_u64().or_else(|| units::parse_bytes(value.as_str()?).ok());
+            settings.slice_memory_bytes = Some(parsed.ok_or_else(|| bad(name, value, BYTES))?);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// A whole number, or the text of one: settings of a target are texts where the plan language does not know them.

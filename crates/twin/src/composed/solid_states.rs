@@ -42,6 +42,8 @@ pub(crate) struct SolidStates {
     has_small_writes: bool,
     /// None where no parity is rewritten more often than data.
     hot: Option<Box<HotParity>>,
+    /// By drive: the share of it that holds data; `None` where all of each does.
+    fills: Option<Box<[f64]>>,
     seed: u64,
     /// Number of the first among all drives of the array.
     first: u32,
@@ -74,6 +76,7 @@ impl SolidStates {
             condition: settings.condition,
             has_small_writes: drive.history.get() == 1,
             hot: None,
+            fills: None,
             seed,
             first,
             count,
@@ -88,6 +91,10 @@ impl SolidStates {
         if !self.drives.is_empty() {
             return;
         }
+        if let Some(fills) = &self.fills {
+            self.drives = fills.iter().zip(0..).map(|(&fill, number)| self.filled(fill, number)).collect();
+            return;
+        }
         if self.has_small_writes {
             self.drives = (0..self.count).map(|number| self.rewritten(number, number)).collect();
             return;
@@ -99,6 +106,28 @@ impl SolidStates {
             Condition::Steady => template.put_in(FlashCondition::Steady(1.0)),
         }
         self.drives = (0..self.count).map(|number| self.seeded(&template, number)).collect();
+    }
+
+    /// So much of each drive holds data; the rest was never written, or given up.
+    pub fn fill(&mut self, shares: Box<[f64]>) {
+        self.fills = Some(shares);
+    }
+
+    /// A drive of which a share holds data, written over often but where it was written once.
+    fn filled(&self, share: f64, number: u32) -> FlashDrive {
+        let mut drive = self.seeded(&self.erased, number);
+        match self.condition {
+            Condition::Fresh => {}
+            Condition::Written => drive.put_in(FlashCondition::Filled(share)),
+            Condition::Filled if !self.has_small_writes => drive.put_in(FlashCondition::Filled(share)),
+            Condition::Filled | Condition::Steady => drive.put_in(FlashCondition::Steady(share)),
+        }
+        drive
+    }
+
+    /// Counts of all drives, in order.
+    pub fn counts(&self) -> impl Iterator<Item = FlashCounters> {
+        (0..self.count).map(|number| self.counters(number))
     }
 
     /// The parity of the group's sets, each over so many of its drives, is rewritten more often than their data.

@@ -4,6 +4,9 @@ use super::rates::rate;
 use crate::engine::Rate;
 use crate::part::Counters;
 
+/// Bits of a GiB.
+const GIB_BITS: u32 = 30;
+
 /// One volume.
 #[derive(Debug, Clone)]
 pub(crate) struct VolumeState {
@@ -83,10 +86,16 @@ impl Bucket {
 }
 
 impl Limiter {
-    pub fn new(limit: &array::Limit) -> Limiter {
-        let io_ns = 1_000_000_000 / limit.iops.get();
+    /// The limiter of a volume of so many bytes.
+    pub fn new(limit: &array::Limit, volume_bytes: u64) -> Limiter {
+        let per_gib = |rate: u64| ((u128::from(rate) * u128::from(volume_bytes)) >> GIB_BITS) as u64;
+        let lower = |total: u64, rate: u64| match rate {
+            0 => total,
+            rate => total.min(per_gib(rate).max(1)),
+        };
+        let io_ns = 1_000_000_000 / lower(limit.iops.get(), limit.iops_per_gib.get());
         let (burst_iops, burst_bandwidth) = (limit.burst_iops.get(), limit.burst_bandwidth.get());
-        let of_limit = rate(limit.bandwidth.get(), true);
+        let of_limit = rate(lower(limit.bandwidth.get(), limit.bandwidth_per_gib.get()), true);
         // Without bursts a bucket has no depth, and the two rates are one.
         let bucket = |has_bursts: bool, credits: u64, depth_ns: u64| Bucket {
             depth_ns: if has_bursts { depth_ns } else { 0 },

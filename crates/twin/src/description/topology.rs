@@ -61,7 +61,6 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
             array.hosts.count.count(),
         )
     });
-    let hosts = TopologyPart::new(&array.hosts.label.text, array.hosts.count.count());
     let distance_km = array.mirror.as_ref().map(|mirror| mirror.distance_km.get());
     let distance_km = distance_km.or(array.replication.as_ref().map(|copies| copies.distance_km.get()));
     let second = distance_km.map(|distance_km| {
@@ -81,10 +80,28 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()
     });
+    let (hosts, links) = machines(array);
     Topology {
-        hosts: std::iter::once(hosts).chain(stripes).chain(initiators).collect(),
-        links: vec![TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count())],
+        hosts: hosts.into_iter().chain(stripes).chain(initiators).collect(),
+        links: vec![links],
         controllers,
         drives: drives.chain(second).collect(),
     }
+}
+
+/// Machines that issue the load, and the links that they reach the array over.
+fn machines(array: &array::Array) -> (Vec<TopologyPart>, TopologyPart) {
+    let count = array.hosts.count.count();
+    let hosts = TopologyPart::new(&array.hosts.label.text, count);
+    let links = match array.network.as_ref().filter(|_| array.has_chains()) {
+        // Nodes and hosts have ports alike.
+        Some(network) => {
+            let ports = (array.node_count() + count) * network.ports.count();
+            TopologyPart::new(&network.label.text, ports)
+        }
+        None => TopologyPart::new(&array.fabric.label.text, array.fabric.ports.count()),
+    };
+    let nodes = array.nodes.as_ref().filter(|nodes| nodes.initiators.is_on());
+    let nodes = nodes.map(|nodes| TopologyPart::new(&nodes.label.text, nodes.count.count()));
+    (nodes.into_iter().chain([hosts]).collect(), links)
 }

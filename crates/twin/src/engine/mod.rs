@@ -10,6 +10,6 @@ mod slab;
 mod slots;
 
 pub(crate) use queue::EventQueue;
-pub(crate) use server::{Rate, Server, ServerPool, nanos_of_us};
+pub(crate) use server::{Rate, Server, ServerPool};
 pub(crate) use slab::Slab;
 pub(crate) use slots::Slots;

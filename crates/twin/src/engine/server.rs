@@ -29,11 +29,6 @@ impl Rate {
     }
 }
 
-/// Whole nanoseconds of a number of microseconds.
-pub(crate) fn nanos_of_us(us: f64) -> u64 {
-    (us * 1000.0).round() as u64
-}
-
 /// Serves one command at a time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Server {

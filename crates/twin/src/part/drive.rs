@@ -1,35 +1,9 @@
-//! Properties that all drives share: size, units and commands.
+//! Counts that all drives share: commands, bytes, and time of the arm.
 
 use load::Direction;
-use units::Nanos;
 
 use super::Counters;
-use crate::description::{CAPACITY_LIMIT_BYTES, refuse, whole};
 use crate::drive::disk::DiskCounters;
-use crate::{DescriptionError, Parameter};
-
-/// Refuses a size that no drive has.
-pub(crate) fn check_capacity(path: &str, bytes: &Parameter<u64>) -> Result<(), DescriptionError> {
-    if bytes.get() == 0 {
-        return refuse(path, "a drive of no size".into(), "give its usable bytes");
-    }
-    whole(path, bytes, 1 << 20, CAPACITY_LIMIT_BYTES)
-}
-
-/// Microseconds of a description in the laboratory's own unit.
-pub(crate) fn nanos_of_us(us: &Parameter<f64>) -> Nanos {
-    Nanos(crate::engine::nanos_of_us(us.get()))
-}
-
-/// Milliseconds of a description in the laboratory's own unit.
-pub(crate) fn nanos_of_ms(ms: &Parameter<f64>) -> Nanos {
-    Nanos((ms.get() * 1e6).round() as u64)
-}
-
-/// A rate of a description, in 10^6 bytes a second, in bytes a second.
-pub(crate) fn bytes_per_s(mb_per_s: &Parameter<f64>) -> u64 {
-    (mb_per_s.get() * 1e6).round() as u64
-}
 
 /// Commands and bytes given to a drive.
 #[derive(Debug, Clone, Copy, Default)]

@@ -13,14 +13,9 @@ pub fn array(name: &str) -> ArrayDescription {
     plan::load_array(&path).unwrap().description
 }
 
-/// Reads an array, by way of JSON: the types read from YAML at once are half a minute of compiling in each test program.
-pub fn array_from(text: &str) -> ArrayDescription {
-    serde_json::from_value(serde_saphyr::from_str(text).unwrap()).unwrap()
-}
-
 /// The parts of an array of parts, to be changed.
 pub fn parts(description: &mut ArrayDescription) -> &mut array::Array {
-    description.composed.as_mut().unwrap()
+    &mut description.parts
 }
 
 /// Settings of a twin.

@@ -1,11 +1,10 @@
-//! The protected buffer before the hard disks of a node.
+//! Protected buffer of a node before its drives of a group.
 
 use std::collections::VecDeque;
 
-use super::description::WriteBuffer;
-use super::model_event::ReplicaOf;
-use super::settings::Settings;
-use crate::engine::{Rate, Server, nanos_of_us};
+use super::super::rates::rate;
+use super::event::ReplicaOf;
+use crate::engine::{Rate, Server};
 
 /// Takes writes as long as there is room, and lets the others wait in order.
 #[derive(Debug, Clone)]
@@ -21,17 +20,12 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    pub fn new(buffer: &WriteBuffer, settings: &Settings) -> Self {
-        let (command_ns, rate) = if settings.on.processors {
-            (nanos_of_us(buffer.command_us.get()), Rate::from_mb_per_s(buffer.mb_per_s.get()))
-        } else {
-            (0, Rate::UNLIMITED)
-        };
+    pub fn new(journal: &array::Journal, takes_time: bool) -> Self {
         Buffer {
             port: Server::default(),
-            command_ns,
-            rate,
-            capacity_bytes: buffer.bytes.get(),
+            command_ns: if takes_time { journal.command.get() } else { 0 },
+            rate: rate(journal.rate.get(), takes_time),
+            capacity_bytes: journal.buffer.get(),
             used_bytes: 0,
             used_at_window_bytes: 0,
             waiting: VecDeque::new(),

@@ -1,20 +1,20 @@
-//! Scheduled events of a replicated system: limits, templates, services and drives.
+//! Scheduled events of chains of replicas: limits, pools of volumes, services and drives.
 
 use load::Direction;
 use serde_json::{Map, Value};
 
-use super::limit::{Limit, rate};
-use super::model_event::{ModelEvent, ReplicaOf};
-use super::placement::{Drives, Place};
+use super::super::limit::{Limit, rate};
+use super::event::{ChainEvent, ReplicaOf};
+use super::placement::Place;
 use super::relocation::Move;
 use super::request::{Owner, Request};
+use super::row::Row;
 use super::services::NodeService;
-use super::settings::{self, Settings};
-use super::{COPIES, Description, Model, report};
+use super::{Chain, ChainView};
 use crate::TwinError;
-use crate::settings::bad;
+use crate::settings::{bad, numbered};
 
-/// Events that the system knows.
+/// Events of such arrays.
 const KNOWN: &str =
     "limit, template, drive-failure, drive-replacement, drive-slow, service-stop and service-start";
 
@@ -32,8 +32,8 @@ pub(super) fn takes_replicas(action: &str) -> bool {
 pub(crate) enum ScheduledEvent {
     /// Parts of a volume's limit are set or lifted.
     Limit { volume: u32, changes: Vec<(String, Option<f64>)> },
-    /// A volume gets another template.
-    Template { volume: u32, template: usize },
+    /// A volume is moved to another pool.
+    Pool { volume: u32, pool: usize },
     /// A drive is lost.
     DriveFailure { drive: u32 },
     /// An empty drive takes the place of a lost one.
@@ -44,16 +44,14 @@ pub(crate) enum ScheduledEvent {
 
 impl ScheduledEvent {
     /// Reads what an event is told. Without `volume` it is about the volume under load.
-    pub fn new(
-        description: &Description,
-        settings: &Settings,
-        drives: &Drives,
-        action: &str,
-        arguments: &Map<String, Value>,
-    ) -> Result<Self, TwinError> {
+    pub fn new(chain: &Chain, action: &str, arguments: &Map<String, Value>) -> Result<Self, TwinError> {
         let volume = match arguments.get("volume") {
-            Some(value) => settings::volume(description, "volume", value)?,
-            None => settings.volume,
+            Some(value) => {
+                let names: Vec<&str> = chain.volumes.iter().map(|volume| volume.name.as_str()).collect();
+                let found = names.iter().position(|name| Some(*name) == value.as_str());
+                found.ok_or_else(|| bad("volume", value, &names.join(", ")))? as u32
+            }
+            None => chain.settings.volume as u32,
         };
         let allowed: &[&str] = match action {
             "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
@@ -78,15 +76,15 @@ impl ScheduledEvent {
             }
             "template" => {
                 let value = arguments.get("template").unwrap_or(&Value::Null);
-                let names = description.templates.iter().map(|template| template.name.as_str());
+                let names = chain.pools.iter().map(|pool| pool.name.as_str());
                 match names.clone().position(|name| Some(name) == value.as_str()) {
-                    Some(template) => Ok(ScheduledEvent::Template { volume, template }),
+                    Some(pool) => Ok(ScheduledEvent::Pool { volume, pool }),
                     None => Err(bad("template", value, &names.collect::<Vec<_>>().join(", "))),
                 }
             }
             SERVICE_STOP | SERVICE_START => {
                 let value = arguments.get("service").unwrap_or(&Value::Null);
-                let service = NodeService::parse(description, value)?;
+                let service = NodeService::parse(&chain.names, value)?;
                 Ok(ScheduledEvent::Service { service, runs: action == SERVICE_START })
             }
             _ => {
@@ -95,7 +93,9 @@ impl ScheduledEvent {
                     _ => ScheduledEvent::DriveReplacement { drive },
                 };
                 let Some(value) = arguments.get("drive") else { return Ok(of(0)) };
-                match report::find_drive(drives, value) {
+                match numbered(value, chain.placement.drives.count())
+                    .or_else(|| chain.find_drive(value.as_str()?))
+                {
                     Some(drive) => Ok(of(drive)),
                     None => Err(bad("drive", value, "the name of a drive, as in node-0/hdd-3")),
                 }
@@ -104,23 +104,40 @@ impl ScheduledEvent {
     }
 }
 
-impl Model {
+impl ChainView<'_> {
+    /// Schedules an event that was checked.
+    pub fn schedule(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+        match self.chain.event(action, arguments) {
+            Ok(planned) => self.plan(at_ns, planned),
+            Err(error) => self.note(error.to_string()),
+        }
+    }
+
+    fn plan(&mut self, at_ns: u64, planned: ScheduledEvent) {
+        self.chain.planned.push(planned);
+        let index = self.chain.planned.len() as u32 - 1;
+        self.queue.push(at_ns, ChainEvent::Planned(index).pack());
+    }
+
+    pub(super) fn note(&mut self, says: String) {
+        self.notes.push(crate::TwinNote { at_ns: self.now_ns, says });
+    }
+
     /// A planned event takes place.
     pub(super) fn carry_out(&mut self, index: u32) {
-        match self.planned[index as usize].clone() {
+        match self.chain.planned[index as usize].clone() {
             ScheduledEvent::Limit { volume, changes } => self.change_limit(volume, &changes),
-            ScheduledEvent::Template { volume, template } => {
-                let name = self.description.templates[template].name.clone();
-                let state = &mut self.volumes[volume as usize];
-                state.template = template;
-                state.classes = self.description.templates[template].classes();
-                let says = format!("volume `{}` gets the template `{name}`", state.name);
+            ScheduledEvent::Pool { volume, pool } => {
+                let state = &mut self.chain.volumes[volume as usize];
+                state.groups = self.chain.pools[pool].groups;
+                let (volume, pool) = (&state.name, &self.chain.pools[pool].name);
+                let says = format!("volume `{volume}` gets the template `{pool}`");
                 self.note(says);
                 self.restart_relocation();
             }
             ScheduledEvent::DriveFailure { drive } => {
-                self.placement.availability.fail(drive);
-                let name = report::drive_name(&self.placement.drives, drive);
+                self.chain.placement.availability.fail(drive);
+                let name = self.chain.drive_name(drive);
                 self.note(format!("{name} has failed"));
                 self.restart_relocation();
             }
@@ -130,13 +147,13 @@ impl Model {
     }
 
     fn change_limit(&mut self, volume: u32, changes: &[(String, Option<f64>)]) {
-        let state = &mut self.volumes[volume as usize];
+        let state = &mut self.chain.volumes[volume as usize];
         for (name, value) in changes {
             if let Some(part) = state.limit.part_mut(name) {
                 *part = *value;
             }
         }
-        if self.settings.on.limits {
+        if self.chain.settings.on.limits {
             state.limiter.set(&state.limit, state.bytes);
         }
         let says = format!("limit of volume `{}`: {}", state.name, in_words(&state.limit));
@@ -146,33 +163,34 @@ impl Model {
 
     /// Looks for objects that do not lie as they should, and begins to move them.
     pub(super) fn restart_relocation(&mut self) {
-        for index in 0..self.relocation.streams.len() {
+        for index in 0..self.chain.relocation.streams.len() {
             // A chunk that is under way still comes to its end, and then finds that there is nothing to it.
-            if let Some(moving) = self.relocation.streams[index].current.take() {
-                self.placement.abandon(moving.volume, moving.object, moving.places);
+            if let Some(moving) = self.chain.relocation.streams[index].current.take() {
+                self.chain.placement.abandon(moving.volume, moving.object, moving.places);
             }
         }
-        self.relocation.queue.clear();
-        self.relocation.unplaced = 0;
-        for volume in 0..self.volumes.len() as u32 {
-            let classes = self.volumes[volume as usize].classes;
-            for object in 0..self.placement.objects(volume) {
-                let fits = self.placement.fits(volume, object, classes);
-                if !fits || self.placement.can_catch_up(volume, object) {
-                    self.relocation.queue.push_back((volume, object));
+        self.chain.relocation.queue.clear();
+        self.chain.relocation.unplaced = 0;
+        for volume in 0..self.chain.volumes.len() as u32 {
+            let groups = self.chain.volumes[volume as usize].groups;
+            for object in 0..self.chain.placement.objects(volume) {
+                let fits = self.chain.placement.fits(volume, object, groups);
+                if !fits || self.chain.placement.can_catch_up(volume, object) {
+                    self.chain.relocation.queue.push_back((volume, object));
                 }
             }
         }
-        self.relocation.is_under_way = !self.relocation.queue.is_empty();
-        if !self.relocation.is_under_way {
+        self.chain.relocation.is_under_way = !self.chain.relocation.queue.is_empty();
+        if !self.chain.relocation.is_under_way {
             return;
         }
-        self.note(format!("{} objects begin to move", self.relocation.queue.len()));
-        for stream in 0..self.relocation.streams.len() as u32 {
-            let state = &mut self.relocation.streams[stream as usize];
+        self.note(format!("{} objects begin to move", self.chain.relocation.queue.len()));
+        for stream in 0..self.chain.relocation.streams.len() as u32 {
+            let state = &mut self.chain.relocation.streams[stream as usize];
             if !state.is_busy {
                 state.is_busy = true;
-                self.queue.push(self.now_ns, ModelEvent::Relocate(stream).pack());
+                let at_ns = self.now_ns + self.chain.relocation.delay_ns;
+                self.queue.push(at_ns, ChainEvent::Relocate(stream).pack());
             }
         }
     }
@@ -180,31 +198,31 @@ impl Model {
     /// A stream copies its next chunk, of the next object where one is done.
     pub(super) fn relocate(&mut self, stream: u32) {
         let index = stream as usize;
-        if let Some(moving) = self.relocation.streams[index].current
-            && moving.next_byte >= self.object_bytes
+        if let Some(moving) = self.chain.relocation.streams[index].current
+            && moving.next_byte >= self.chain.placement.object_bytes
         {
-            self.relocation.streams[index].current = None;
-            for target in &moving.targets[..moving.target_count as usize] {
-                self.placement.availability.forget(target.drive, moving.volume, moving.object);
+            self.chain.relocation.streams[index].current = None;
+            for target in moving.targets.iter() {
+                self.chain.placement.availability.forget(target.drive, moving.volume, moving.object);
             }
-            self.placement.commit(moving.volume, moving.object, moving.places);
+            self.chain.placement.commit(moving.volume, moving.object, moving.places);
         }
-        if self.relocation.streams[index].current.is_none() {
-            self.relocation.streams[index].current = self.next_move();
+        if self.chain.relocation.streams[index].current.is_none() {
+            self.chain.relocation.streams[index].current = self.next_move();
         }
-        let Some(moving) = self.relocation.streams[index].current else {
+        let Some(moving) = self.chain.relocation.streams[index].current else {
             self.rest(index);
             return;
         };
-        let length_bytes = self.relocation.chunk_bytes.min(self.object_bytes - moving.next_byte);
-        let host = self.placement.drives.drive_slot(moving.source.drive).node;
+        let length_bytes =
+            self.chain.relocation.chunk_bytes.min(self.chain.placement.object_bytes - moving.next_byte);
+        let host = self.chain.placement.drives.drive_slot(moving.source.drive).node;
         let request = self.begin_request(Request {
             owner: Owner::Stream(stream),
             direction: Direction::Read,
             offset_bytes: moving.next_byte,
             length_bytes: length_bytes as u32,
-            places: [moving.source; COPIES],
-            replicas: 1,
+            places: Row::of(moving.source),
             answers_left: 1,
             host,
         });
@@ -213,10 +231,12 @@ impl Model {
 
     /// A stream has nothing left to do; the last one says so.
     fn rest(&mut self, stream: usize) {
-        self.relocation.streams[stream].is_busy = false;
-        if self.relocation.is_under_way && self.relocation.streams.iter().all(|stream| !stream.is_busy) {
-            self.relocation.is_under_way = false;
-            self.note(match self.relocation.unplaced {
+        self.chain.relocation.streams[stream].is_busy = false;
+        if self.chain.relocation.is_under_way
+            && self.chain.relocation.streams.iter().all(|stream| !stream.is_busy)
+        {
+            self.chain.relocation.is_under_way = false;
+            self.note(match self.chain.relocation.unplaced {
                 0 => "all objects lie where they should".to_owned(),
                 some => format!("objects have moved; {some} find no drives"),
             });
@@ -225,57 +245,52 @@ impl Model {
 
     /// The next object that has to move and can.
     fn next_move(&mut self) -> Option<Move> {
-        while let Some((volume, object)) = self.relocation.queue.pop_front() {
-            let classes = self.volumes[volume as usize].classes;
-            let old = *self.placement.places(volume, object);
-            let Some(&source) = old.iter().rev().find(|place| self.placement.serves(place, volume, object))
+        while let Some((volume, object)) = self.chain.relocation.queue.pop_front() {
+            let groups = self.chain.volumes[volume as usize].groups;
+            let old = *self.chain.placement.places(volume, object);
+            let Some(&source) =
+                old.iter().rev().find(|place| self.chain.placement.serves(place, volume, object))
             else {
-                self.relocation.unplaced += 1;
+                self.chain.relocation.unplaced += 1;
                 continue;
             };
-            let Some(places) = self.placement.plan(volume, object, classes) else {
-                self.relocation.unplaced += 1;
+            let Some(places) = self.chain.placement.plan(volume, object, groups) else {
+                self.chain.relocation.unplaced += 1;
                 continue;
             };
-            let mut targets = [Place { drive: 0, slot: 0 }; COPIES];
-            let mut target_count = 0;
-            let availability = &self.placement.availability;
+            let availability = &self.chain.placement.availability;
             let lacks = |place: &&Place| {
                 !old.contains(place) || availability.can_catch_up(place.drive, volume, object)
             };
-            for place in places.iter().filter(lacks) {
-                targets[target_count] = *place;
-                target_count += 1;
-            }
-            if target_count == 0 {
+            let targets: Row<Place> = places.iter().filter(lacks).copied().collect();
+            if targets.is_empty() {
                 // Only the order of the replicas changes.
-                self.placement.commit(volume, object, places);
+                self.chain.placement.commit(volume, object, places);
                 continue;
             }
-            let target_count = target_count as u32;
-            return Some(Move { volume, object, source, places, targets, target_count, next_byte: 0 });
+            return Some(Move { volume, object, source, places, targets, next_byte: 0 });
         }
         None
     }
 
     /// A replica of a background request has the data, or has it read.
     pub(super) fn background_stored(&mut self, of: ReplicaOf) {
-        let request = *self.requests.get(of.request);
+        let request = *self.chain.requests.get(of.request);
         let Owner::Stream(stream) = request.owner else {
             if self.is_last_answer(of.request) {
-                self.requests.take(of.request);
+                self.chain.requests.take(of.request);
             }
             return;
         };
         // A stream without a move has been told to begin anew while this chunk was under way.
-        let moving = self.relocation.streams[stream as usize].current;
+        let moving = self.chain.relocation.streams[stream as usize].current;
         if let (Direction::Read, Some(moving)) = (request.direction, moving) {
-            let write = self.requests.get_mut(of.request);
+            let write = self.chain.requests.get_mut(of.request);
             write.direction = Direction::Write;
             write.places = moving.targets;
-            write.replicas = moving.target_count;
-            write.answers_left = moving.target_count;
-            for replica in 0..moving.target_count {
+            let targets = moving.targets.len() as u32;
+            write.answers_left = targets;
+            for replica in 0..targets {
                 self.send(request.host, ReplicaOf { request: of.request, replica });
             }
             return;
@@ -283,14 +298,14 @@ impl Model {
         if request.direction == Direction::Write && !self.is_last_answer(of.request) {
             return;
         }
-        self.requests.take(of.request);
+        self.chain.requests.take(of.request);
         let length_bytes = u64::from(request.length_bytes);
-        if let Some(moving) = &mut self.relocation.streams[stream as usize].current {
+        if let Some(moving) = &mut self.chain.relocation.streams[stream as usize].current {
             moving.next_byte += length_bytes;
-            self.volumes[moving.volume as usize].moved_bytes += length_bytes;
+            self.chain.volumes[moving.volume as usize].moved_bytes += length_bytes;
         }
-        let at_ns = self.relocation.next_start_ns(self.now_ns);
-        self.queue.push(at_ns, ModelEvent::Relocate(stream).pack());
+        let at_ns = self.chain.relocation.next_start_ns(self.now_ns);
+        self.queue.push(at_ns, ChainEvent::Relocate(stream).pack());
     }
 }
 

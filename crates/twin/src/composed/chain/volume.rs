@@ -1,12 +1,11 @@
-//! Volume: template, limit, and the I/Os that wait for the limit.
+//! Volume on a chain: its pool, its limit, and the I/Os that wait for the limit.
 
 use std::collections::VecDeque;
 
 use load::Direction;
 
-use super::COPIES;
-use super::description::DriveClass;
-use super::limit::{Limit, Limiter};
+use super::super::limit::{Limit, Limiter};
+use super::row::Row;
 
 /// Counts of a volume in one direction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,13 +17,11 @@ pub(crate) struct Done {
 
 /// A volume.
 #[derive(Debug, Clone)]
-pub(crate) struct Volume {
+pub(crate) struct ChainVolume {
     pub name: String,
     pub bytes: u64,
-    /// Number of its template.
-    pub template: usize,
-    /// Classes of its replicas, head first.
-    pub classes: [DriveClass; COPIES],
+    /// Groups of its replicas, head first.
+    pub groups: Row<u8>,
     pub limit: Limit,
     pub limiter: Limiter,
     /// I/Os that the limit holds back.
@@ -37,7 +34,27 @@ pub(crate) struct Volume {
     pub moved_bytes: u64,
 }
 
-impl Volume {
+impl ChainVolume {
+    pub fn new(name: &str, bytes: u64, groups: Row<u8>, limit: Limit, limits: bool) -> Self {
+        let mut limiter = Limiter::default();
+        if limits {
+            limiter.set(&limit, bytes);
+        }
+        ChainVolume {
+            name: name.to_owned(),
+            bytes,
+            groups,
+            limit,
+            limiter,
+            waiting: VecDeque::new(),
+            wake_ns: u64::MAX,
+            under_way: 0,
+            read: Done::default(),
+            write: Done::default(),
+            moved_bytes: 0,
+        }
+    }
+
     /// Counts an I/O that is done.
     pub fn count(&mut self, direction: Direction, bytes: u64, latency_ns: u64) {
         self.under_way -= 1;

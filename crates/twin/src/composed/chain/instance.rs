@@ -1,8 +1,8 @@
-//! The services of a node, and what their slices leave them of processors and memory.
+//! Instances of the services of a node, and what their slices leave them of processors and memory.
 
-use super::Description;
-use super::settings::Settings;
-use crate::engine::{Rate, ServerPool, nanos_of_us};
+use super::super::rates::rate;
+use super::super::settings::Settings;
+use crate::engine::{Rate, ServerPool};
 
 /// Resources of a service instance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,27 +12,26 @@ pub(crate) struct Share {
     pub memory_bytes: u64,
 }
 
-/// Returns what an instance of the service of that name gets: its wish, or where a slice's services wish for more than
-/// the slice has, the same part of its wish as the others get. A service that is not described has one core.
-pub(crate) fn share(description: &Description, settings: &Settings, name: &str) -> Share {
-    let Some(service) = description.services.iter().find(|service| service.name == name) else {
-        return Share { processors: 1.0, memory_bytes: u64::MAX };
+/// Returns what an instance of the service of a role gets: its wish, or where a slice's services wish for more than the slice has,
+/// the same part of its wish as the others get. A role that no service has runs on so many cores.
+pub(crate) fn share(array: &array::Array, settings: &Settings, role: u64, cores: u32) -> Share {
+    let Some(service) = array.service_of(role) else {
+        return Share { processors: f64::from(cores), memory_bytes: u64::MAX };
     };
-    let wish = Share { processors: service.processors.get(), memory_bytes: service.memory_bytes.get() };
-    let slice = description.slices.iter().find(|slice| slice.name == service.slice);
+    let wish = Share { processors: service.processors.share(), memory_bytes: service.memory.get() };
+    let slice = array.slices.iter().find(|slice| slice.name.text == service.slice.text);
     let Some(slice) = slice.filter(|_| settings.on.slices) else { return wish };
-    let is_server_slice =
-        description.services.iter().any(|other| other.name == "server" && other.slice == slice.name);
-    let (mut processors, mut memory_bytes) = (slice.processors.get(), slice.memory_bytes.get());
-    if is_server_slice {
+    let in_slice = || array.services.iter().filter(|other| other.slice.text == slice.name.text);
+    let (mut processors, mut memory_bytes) = (slice.processors.share(), slice.memory.get());
+    if in_slice().any(|other| other.role.get() == array::Service::CONTROLLERS) {
         processors = settings.slice_processors.unwrap_or(processors);
         memory_bytes = settings.slice_memory_bytes.unwrap_or(memory_bytes);
     }
     let (mut all_processors, mut all_memory) = (0.0, 0.0);
-    for other in description.services.iter().filter(|other| other.slice == slice.name) {
-        let instances = f64::from(other.instances.get());
-        all_processors += instances * other.processors.get();
-        all_memory += instances * other.memory_bytes.get() as f64;
+    for other in in_slice() {
+        let instances = other.instances.get() as f64;
+        all_processors += instances * other.processors.share();
+        all_memory += instances * other.memory.get() as f64;
     }
     let part = |has: f64, wished: f64| if wished > has { has / wished } else { 1.0 };
     Share {
@@ -45,27 +44,31 @@ pub(crate) fn share(description: &Description, settings: &Settings, name: &str) 
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pool: ServerPool,
-    /// Time that a microsecond of a whole core takes here.
+    /// Time that a nanosecond of a whole core takes here.
     slowness: f64,
     pub requests: u64,
 }
 
 impl Instance {
-    pub fn new(share: Share, settings: &Settings) -> Self {
+    pub fn new(share: Share, takes_time: bool) -> Self {
         // Less than a core is a slow core: at this scale a quota is spread evenly over time.
         let cores = share.processors.ceil().max(1.0);
-        let slowness = if settings.on.processors { cores / share.processors } else { 0.0 };
+        let slowness = if takes_time { cores / share.processors } else { 0.0 };
         Instance { pool: ServerPool::new(cores as u32), slowness, requests: 0 }
     }
 
-    /// Nanoseconds here of a number of microseconds of a whole core.
-    pub fn cost_ns(&self, us: f64) -> u64 {
-        nanos_of_us(us * self.slowness)
+    /// Nanoseconds here of so many on a whole core.
+    pub fn cost_ns(&self, ns: u64) -> u64 {
+        (ns as f64 * self.slowness).round() as u64
     }
 
     /// Time here for bytes that a whole core passes at this rate.
-    pub fn rate(&self, mb_per_s: f64) -> Rate {
-        if self.slowness > 0.0 { Rate::from_mb_per_s(mb_per_s / self.slowness) } else { Rate::UNLIMITED }
+    pub fn rate(&self, bytes_per_s: u64) -> Rate {
+        if self.slowness > 0.0 && bytes_per_s != array::UNLIMITED {
+            rate((bytes_per_s as f64 / self.slowness) as u64, true)
+        } else {
+            Rate::UNLIMITED
+        }
     }
 
     #[inline]
@@ -110,13 +113,12 @@ mod tests {
     /// Proves that half a core takes twice as long, and that more than a core serves two at a time.
     #[test]
     fn a_share_acts_on_time() {
-        let settings = Settings::parse(&super::super::tests::description(), &serde_json::Map::new()).unwrap();
         let share = |processors| Share { processors, memory_bytes: 0 };
-        let mut half = Instance::new(share(0.5), &settings);
-        let cost_ns = half.cost_ns(10.0);
+        let mut half = Instance::new(share(0.5), true);
+        let cost_ns = half.cost_ns(10_000);
         assert_eq!([half.serve(0, cost_ns), half.serve(0, cost_ns)], [20_000, 40_000]);
-        let mut two = Instance::new(share(2.0), &settings);
-        let cost_ns = two.cost_ns(10.0);
+        let mut two = Instance::new(share(2.0), true);
+        let cost_ns = two.cost_ns(10_000);
         assert_eq!([two.serve(0, cost_ns), two.serve(0, cost_ns)], [10_000, 10_000]);
     }
 

@@ -1,5 +1,6 @@
-//! Events of the replicated model, packed into queue payloads.
+//! Events of chains of replicas, packed into queue payloads behind those of commands.
 
+use super::row::REPLICAS_LIMIT;
 use crate::payload::{NUMBER_BITS, Numbered, payloads};
 
 /// Bits of a payload for the number of a tag, request, drive, volume or stream.
@@ -8,7 +9,7 @@ const INDEX_BITS: u32 = 25;
 const REPLICA_BITS: u32 = 2;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 const _: () = assert!(load::OUTSTANDING_LIMIT <= 1 << INDEX_BITS);
-const _: () = assert!(super::COPIES <= 1 << REPLICA_BITS);
+const _: () = assert!(REPLICAS_LIMIT <= 1 << REPLICA_BITS);
 const _: () = assert!(INDEX_BITS + REPLICA_BITS <= NUMBER_BITS);
 
 /// The most requests that may be under way.
@@ -33,52 +34,66 @@ impl Numbered for ReplicaOf {
     }
 }
 
+/// Kind of the first of these events; commands have those before it.
+const FIRST_KIND: u32 = 12;
+
 payloads! {
-    /// Event of the replicated model.
-    ModelEvent {
+    /// Event of a chain of replicas.
+    ChainEvent {
         /// The initiator has prepared an I/O.
-        0 => GoOut(u32),
+        12 => GoOut(u32),
         /// The first byte of a request reaches the node of a replica.
-        1 => Arrive(ReplicaOf),
+        13 => Arrive(ReplicaOf),
         /// A node has all of a request.
-        2 => Receive(ReplicaOf),
-        /// The server is done with its part.
-        3 => Serve(ReplicaOf),
+        14 => Receive(ReplicaOf),
+        /// The controller is done with its part.
+        15 => Serve(ReplicaOf),
         /// The part of the index that was missing is there.
-        4 => Find(ReplicaOf),
+        16 => Find(ReplicaOf),
         /// The drive, or the buffer before it, has the data or has it read.
-        5 => Store(ReplicaOf),
+        17 => Store(ReplicaOf),
         /// The first byte of an answer reaches the host.
-        6 => ComeBack(ReplicaOf),
+        18 => ComeBack(ReplicaOf),
         /// The host has all of the last answer.
-        7 => Answer(u32),
+        19 => Answer(u32),
         /// The application has its answer.
-        8 => Complete(u32),
-        /// A disk has something to do.
-        9 => Disk(u32),
-        /// A batch of a disk has waited long enough.
-        10 => Batch(u32),
+        20 => Complete(u32),
+        /// A batch of a drive has waited long enough.
+        21 => Batch(u32),
         /// A volume's limit may let something in.
-        11 => Admit(u32),
+        22 => Admit(u32),
         /// A stream of the relocation goes on.
-        12 => Relocate(u32),
+        23 => Relocate(u32),
         /// A planned event.
-        13 => Planned(u32),
+        24 => Planned(u32),
+    }
+}
+
+impl ChainEvent {
+    /// Returns whether a payload is one of these events.
+    #[inline]
+    pub fn is_in(payload: u32) -> bool {
+        payload >> NUMBER_BITS >= FIRST_KIND
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::command::ModelEvent;
     use super::*;
 
-    /// Proves that what happens to any replica of any request survives its packing.
+    /// Proves that what happens to any replica of any request survives its packing, and that no event of a command is taken for one
+    /// of a chain.
     #[test]
     fn replicas_survive_packing() {
         for request in [0, REQUESTS_LIMIT as u32 - 1] {
-            for replica in 0..super::super::COPIES as u32 {
-                let event = ModelEvent::ComeBack(ReplicaOf { request, replica });
-                assert_eq!(ModelEvent::unpack(event.pack()), event);
+            for replica in 0..REPLICAS_LIMIT as u32 {
+                let event = ChainEvent::ComeBack(ReplicaOf { request, replica });
+                assert_eq!(ChainEvent::unpack(event.pack()), event);
+                assert!(ChainEvent::is_in(event.pack()));
             }
         }
+        assert!(ChainEvent::is_in(ChainEvent::GoOut(0).pack()));
+        assert!(!ChainEvent::is_in(ModelEvent::Delivered((1 << NUMBER_BITS) - 1).pack()));
     }
 }

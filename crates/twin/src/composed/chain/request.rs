@@ -2,8 +2,8 @@
 
 use load::Direction;
 
-use super::COPIES;
 use super::placement::Place;
+use super::row::Row;
 
 /// I/O of a tag.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,7 @@ pub(crate) struct Request {
     pub offset_bytes: u64,
     pub length_bytes: u32,
     /// The replicas that it concerns, in the order in which a write passes through them.
-    pub places: [Place; COPIES],
-    pub replicas: u32,
+    pub places: Row<Place>,
     pub answers_left: u32,
     /// Machine that answers go to.
     pub host: u32,

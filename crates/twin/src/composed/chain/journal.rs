@@ -1,17 +1,12 @@
-//! Hard disk behind the protected buffer: reads at once, writes in sequential batches.
+//! Journal before a hard disk: reads go to the disk at once, writes in sequential batches; without one, in place.
 
 use std::collections::VecDeque;
 
 use load::Direction;
 
-use super::description::{HardDisks, WriteBuffer};
-use super::model_event::ReplicaOf;
-use super::settings::Settings;
-use crate::DescriptionError;
-use crate::drive::Slowness;
-use crate::drive::disk::{DiskCommand, DiskCounters, HardDisk};
-use crate::engine::nanos_of_us;
-use crate::part::{DiskSwitches, Traffic, switched_hard_disk};
+use super::event::ReplicaOf;
+use crate::drive::disk::DiskCommand;
+use crate::part::Disks;
 use crate::payload::payloads;
 
 /// Data that checksums and versions are kept for together: eight sectors of 512 bytes.
@@ -56,12 +51,17 @@ pub(crate) enum Outcome {
     Emptied(u64),
 }
 
-/// A hard disk and what waits for it.
+/// The disk of a journal, at this moment.
+pub(crate) struct AtDisk<'a> {
+    pub now_ns: u64,
+    pub disks: &'a mut Disks,
+    /// Number of the disk in its group.
+    pub disk: u32,
+}
+
+/// Writes that wait for a hard disk, and the log that they go to.
 #[derive(Debug, Clone)]
-pub(crate) struct Disk {
-    disk: HardDisk,
-    /// Moment at which the event loop looks at it next; `u64::MAX` for not at all.
-    pub wake_ns: u64,
+pub(crate) struct DiskJournal {
     /// Moment at which a batch that is not full is due, until the event loop has taken that up.
     batch_due_ns: Option<u64>,
     is_batch_planned: bool,
@@ -78,32 +78,17 @@ pub(crate) struct Disk {
     log_first_byte: u64,
     log_end_byte: u64,
     frontier_byte: u64,
-    pub traffic: Traffic,
     pub batches: u64,
     under_way: u64,
 }
 
-impl Disk {
-    /// A disk whose batches go to the space from `log_first_byte` on.
-    pub fn new(
-        disks: &HardDisks,
-        buffer: &WriteBuffer,
-        settings: &Settings,
-        log_first_byte: u64,
-    ) -> Result<Self, DescriptionError> {
-        let switches = DiskSwitches {
-            seek: settings.on.seek,
-            rotation: settings.on.rotation,
-            reordering: settings.on.reordering,
-            buffer: settings.on.read_ahead,
-        };
-        let disk = switched_hard_disk(disks.hard_disk(), switches)?;
-        let log_end_byte = (log_first_byte + buffer.log_bytes.get()).min(disks.capacity_bytes.get());
+impl DiskJournal {
+    /// The journal of a disk whose batches go to the space from `log_first_byte` on; `None` writes in place.
+    pub fn new(journal: Option<&array::Journal>, log_first_byte: u64, disk_bytes: u64) -> Self {
+        let log_bytes = journal.map_or(0, |journal| journal.log.get());
         // The index lies where the log begins.
-        let index_write_bytes = buffer.index_write_bytes.get() as u32;
-        Ok(Disk {
-            disk,
-            wake_ns: u64::MAX,
+        let index_write_bytes = journal.map_or(0, |journal| journal.index.get() as u32);
+        DiskJournal {
             batch_due_ns: None,
             is_batch_planned: false,
             dirty: VecDeque::new(),
@@ -111,45 +96,40 @@ impl Disk {
             batch: Vec::new(),
             in_place: vec![None; IN_PLACE_DEPTH],
             in_place_count: 0,
-            copy_on_write: settings.on.copy_on_write,
-            batch_limit_bytes: buffer.batch_bytes.get(),
-            batch_after_ns: nanos_of_us(buffer.batch_after_ms.get() * 1000.0),
-            metadata_bytes: buffer.metadata_bytes.get(),
+            copy_on_write: journal.is_some(),
+            batch_limit_bytes: journal.map_or(0, |journal| journal.batch.get()),
+            batch_after_ns: journal.map_or(0, |journal| journal.batch_after.get()),
+            metadata_bytes: journal.map_or(0, |journal| journal.metadata.get()),
             index_write_bytes,
             log_first_byte,
-            log_end_byte,
+            log_end_byte: (log_first_byte + log_bytes).min(disk_bytes),
             frontier_byte: log_first_byte + u64::from(index_write_bytes),
-            traffic: Traffic::default(),
             batches: 0,
             under_way: 0,
-        })
-    }
-
-    /// From now on the disk takes so many thousandths of its time.
-    pub fn slow_down(&mut self, slowness: Slowness) {
-        self.disk.slow_down(slowness);
-    }
-
-    /// Returns how slow the disk is at present.
-    pub fn slowness(&self) -> Slowness {
-        self.disk.slowness()
+        }
     }
 
     /// Reads for a replica.
-    pub fn read(&mut self, now_ns: u64, of: ReplicaOf, offset_bytes: u64, length_bytes: u32) {
-        self.command(now_ns, Purpose::Read(of), Direction::Read, offset_bytes, length_bytes);
+    pub fn read(&mut self, at: &mut AtDisk<'_>, of: ReplicaOf, offset_bytes: u64, length_bytes: u32) {
+        self.command(at, Purpose::Read(of), Direction::Read, offset_bytes, length_bytes);
     }
 
     /// Reads a piece of the index that a replica's request needs.
-    pub fn read_index(&mut self, now_ns: u64, of: ReplicaOf, offset_bytes: u64, length_bytes: u32) {
-        self.command(now_ns, Purpose::Index(of), Direction::Read, offset_bytes, length_bytes);
+    pub fn read_index(&mut self, at: &mut AtDisk<'_>, of: ReplicaOf, offset_bytes: u64, length_bytes: u32) {
+        self.command(at, Purpose::Index(of), Direction::Read, offset_bytes, length_bytes);
     }
 
     /// Takes a write; it answers somebody where nothing protects it before it is on the disk.
-    pub fn write(&mut self, now_ns: u64, offset_bytes: u64, length_bytes: u32, answers: Option<ReplicaOf>) {
-        self.dirty.push_back(Dirty { offset_bytes, length_bytes, since_ns: now_ns, answers });
+    pub fn write(
+        &mut self,
+        at: &mut AtDisk<'_>,
+        offset_bytes: u64,
+        length_bytes: u32,
+        answers: Option<ReplicaOf>,
+    ) {
+        self.dirty.push_back(Dirty { offset_bytes, length_bytes, since_ns: at.now_ns, answers });
         self.dirty_bytes += u64::from(length_bytes);
-        self.start_writes(now_ns);
+        self.start_writes(at);
     }
 
     /// Returns when the event loop is to call `batch_is_due`, where it has not been told yet.
@@ -160,13 +140,13 @@ impl Disk {
     }
 
     /// A batch that is not full has waited long enough, unless it has been written meanwhile.
-    pub fn batch_is_due(&mut self, now_ns: u64) {
+    pub fn batch_is_due(&mut self, at: &mut AtDisk<'_>) {
         self.is_batch_planned = false;
-        self.start_writes(now_ns);
+        self.start_writes(at);
     }
 
     /// Puts on the disk what is due: a batch that is full or old, or as many writes in place as the disk queues.
-    fn start_writes(&mut self, now_ns: u64) {
+    fn start_writes(&mut self, at: &mut AtDisk<'_>) {
         if !self.copy_on_write {
             while self.in_place_count < IN_PLACE_DEPTH
                 && let Some(slot) = self.in_place.iter().position(Option::is_none)
@@ -176,7 +156,7 @@ impl Disk {
                 self.in_place[slot] = Some(dirty);
                 self.in_place_count += 1;
                 self.command(
-                    now_ns,
+                    at,
                     Purpose::InPlace(slot as u32),
                     Direction::Write,
                     dirty.offset_bytes,
@@ -191,14 +171,14 @@ impl Disk {
         }
         let is_full = self.dirty_bytes >= self.batch_limit_bytes;
         let due_ns = oldest.since_ns + self.batch_after_ns;
-        if is_full || oldest.answers.is_some() || due_ns <= now_ns {
-            self.start_batch(now_ns);
+        if is_full || oldest.answers.is_some() || due_ns <= at.now_ns {
+            self.start_batch(at);
         } else {
             self.batch_due_ns = Some(due_ns);
         }
     }
 
-    fn start_batch(&mut self, now_ns: u64) {
+    fn start_batch(&mut self, at: &mut AtDisk<'_>) {
         let mut bytes = 0;
         while let Some(next) = self.dirty.front() {
             let data = u64::from(next.length_bytes);
@@ -216,62 +196,47 @@ impl Disk {
         let offset_bytes = self.frontier_byte;
         self.frontier_byte += bytes;
         self.batches += 1;
-        self.command(now_ns, Purpose::Batch(()), Direction::Write, offset_bytes, bytes as u32);
+        self.command(at, Purpose::Batch(()), Direction::Write, offset_bytes, bytes as u32);
     }
 
     fn command(
         &mut self,
-        now_ns: u64,
+        at: &mut AtDisk<'_>,
         purpose: Purpose,
         direction: Direction,
         offset_bytes: u64,
         length_bytes: u32,
     ) {
-        self.traffic.count(direction, u64::from(length_bytes));
         self.under_way += 1;
-        self.disk.submit(now_ns, purpose.pack(), DiskCommand { direction, offset_bytes, length_bytes });
+        let command = DiskCommand { direction, offset_bytes, length_bytes };
+        at.disks.submit(at.now_ns, at.disk, purpose.pack(), command);
     }
 
-    /// Returns when the disk has something to do.
-    pub fn next_event_ns(&mut self) -> Option<u64> {
-        self.disk.next_event_ns()
-    }
-
-    /// Works up to now; hands out what has come of it.
-    pub fn advance(&mut self, now_ns: u64, outcomes: &mut Vec<Outcome>) {
-        while let Some(done) = self.disk.advance(now_ns) {
-            self.under_way -= 1;
-            match Purpose::unpack(done.tag) {
-                Purpose::Read(of) => outcomes.push(Outcome::Done(of)),
-                Purpose::Index(of) => outcomes.push(Outcome::Found(of)),
-                // The batch counts once the index says where it is.
-                Purpose::Batch(()) => self.command(
-                    now_ns,
-                    Purpose::BatchIndex(()),
-                    Direction::Write,
-                    self.log_first_byte,
-                    self.index_write_bytes,
-                ),
-                Purpose::BatchIndex(()) => {
-                    for dirty in self.batch.drain(..) {
-                        outcomes.push(outcome_of(&dirty));
-                    }
-                    self.start_writes(now_ns);
+    /// A command of the disk is done; hands out what has come of it.
+    pub fn is_done(&mut self, at: &mut AtDisk<'_>, tag: u32, outcomes: &mut Vec<Outcome>) {
+        self.under_way -= 1;
+        match Purpose::unpack(tag) {
+            Purpose::Read(of) => outcomes.push(Outcome::Done(of)),
+            Purpose::Index(of) => outcomes.push(Outcome::Found(of)),
+            // The batch counts once the index says where it is.
+            Purpose::Batch(()) => {
+                let (offset_bytes, length_bytes) = (self.log_first_byte, self.index_write_bytes);
+                self.command(at, Purpose::BatchIndex(()), Direction::Write, offset_bytes, length_bytes);
+            }
+            Purpose::BatchIndex(()) => {
+                for dirty in self.batch.drain(..) {
+                    outcomes.push(outcome_of(&dirty));
                 }
-                Purpose::InPlace(slot) => {
-                    if let Some(dirty) = self.in_place[slot as usize].take() {
-                        self.in_place_count -= 1;
-                        outcomes.push(outcome_of(&dirty));
-                    }
-                    self.start_writes(now_ns);
+                self.start_writes(at);
+            }
+            Purpose::InPlace(slot) => {
+                if let Some(dirty) = self.in_place[slot as usize].take() {
+                    self.in_place_count -= 1;
+                    outcomes.push(outcome_of(&dirty));
                 }
+                self.start_writes(at);
             }
         }
-    }
-
-    /// Sums of the disk itself.
-    pub fn counters(&self) -> DiskCounters {
-        self.disk.counters()
     }
 
     /// Commands in the disk at this moment.

@@ -13,6 +13,10 @@ const RATE: &str = "a number above 0, or none";
 const PARTS: &str =
     "no place in a limit, which has iops, iops_per_gib, bw_bytes_per_s and bw_bytes_per_s_per_gib";
 
+/// I/Os a second that a description has for no limit.
+const IOPS_UNLIMITED: u64 = 1_000_000_000;
+/// Bytes a second that it has for none.
+const BANDWIDTH_UNLIMITED: u64 = 1_000_000_000_000;
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 /// Bytes of a GiB.
@@ -41,6 +45,17 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// The limit of a description: rates that limit nothing are none.
+    pub fn of(limit: &array::Limit) -> Limit {
+        let below = |value: u64, most: u64| (value > 0 && value < most).then_some(value as f64);
+        Limit {
+            iops: below(limit.iops.get(), IOPS_UNLIMITED),
+            iops_per_gib: below(limit.iops_per_gib.get(), u64::MAX),
+            bw_bytes_per_s: below(limit.bandwidth.get(), BANDWIDTH_UNLIMITED),
+            bw_bytes_per_s_per_gib: below(limit.bandwidth_per_gib.get(), u64::MAX),
+        }
+    }
+
     /// The part of that name, as in plans.
     pub(crate) fn part_mut(&mut self, name: &str) -> Option<&mut Option<f64>> {
         match name {
@@ -77,7 +92,7 @@ impl Limit {
 }
 
 /// A limit, or `none`.
-pub(super) fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> {
+pub(crate) fn rate(name: &str, value: &Value) -> Result<Option<f64>, TwinError> {
     if value.is_null() || value.as_str() == Some("none") {
         return Ok(None);
     }

@@ -1,10 +1,9 @@
-//! Data that moves in the background: which objects are to go where, how far each has come.
+//! Objects that move in the background: which are to go where, how far each has come.
 
 use std::collections::VecDeque;
 
-use super::COPIES;
-use super::Description;
-use super::placement::{Place, ReplicaLocations};
+use super::placement::Place;
+use super::row::Row;
 
 /// One object on its way.
 #[derive(Debug, Clone, Copy)]
@@ -14,10 +13,9 @@ pub(crate) struct Move {
     /// The replica that is read.
     pub source: Place,
     /// Places where it will lie.
-    pub places: ReplicaLocations,
+    pub places: Row<Place>,
     /// Those of the places that hold nothing of it yet.
-    pub targets: [Place; COPIES],
-    pub target_count: u32,
+    pub targets: Row<Place>,
     pub next_byte: u64,
 }
 
@@ -33,9 +31,11 @@ pub(crate) struct Stream {
 #[derive(Debug, Clone)]
 pub(crate) struct Relocation {
     pub streams: Box<[Stream]>,
-    /// Objects that do not lie as their template wants, by volume and number.
+    /// Objects that do not lie as their pool wants, by volume and number.
     pub queue: VecDeque<(u32, u32)>,
     pub chunk_bytes: u64,
+    /// Time from a loss or a change to the first copy.
+    pub delay_ns: u64,
     spacing_ns: u64,
     next_start_ns: u64,
     /// Objects that no drives could be found for.
@@ -44,14 +44,14 @@ pub(crate) struct Relocation {
 }
 
 impl Relocation {
-    pub fn new(description: &Description) -> Self {
-        let relocation = &description.relocation;
-        let chunk_bytes = relocation.chunk_bytes.get();
+    pub fn new(rebuild: &array::Rebuild) -> Self {
+        let chunk_bytes = rebuild.chunk.get();
         Relocation {
-            streams: vec![Stream::default(); relocation.objects.get() as usize].into(),
+            streams: vec![Stream::default(); rebuild.stripes.get() as usize].into(),
             queue: VecDeque::new(),
             chunk_bytes,
-            spacing_ns: (chunk_bytes as f64 * 1000.0 / relocation.mb_per_s.get()).round() as u64,
+            delay_ns: rebuild.delay.get(),
+            spacing_ns: (chunk_bytes as f64 * 1e9 / rebuild.rate.get() as f64).round() as u64,
             next_start_ns: 0,
             unplaced: 0,
             is_under_way: false,
