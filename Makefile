@@ -41,16 +41,14 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets --locked --features serve/long-tests -- -D warnings
 
-# Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
+# Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long. Binaries run side by side, and the Python
+# package and the virtual machine beside them.
 test: clients lint
-	$(CARGO) test --workspace --locked --no-fail-fast
-	@scripts/test-python.sh
-	@$(MAKE) --no-print-directory smoke-vm
+	@CARGO=$(CARGO) scripts/run-tests.py --and "python=scripts/test-python.sh" --and "machine=make --no-print-directory smoke-vm"
 
 test-long: lint
 	@scripts/install-test-clients.sh --long
-	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --no-fail-fast --features serve/long-tests
-	@ARRAYLAB_LONG=1 scripts/test-python.sh
+	@ARRAYLAB_LONG=1 CARGO=$(CARGO) scripts/run-tests.py --and "python=scripts/test-python.sh" -- --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
 	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
 
