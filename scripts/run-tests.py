@@ -56,10 +56,9 @@ IDLE = [] if IS_LONG else idle_words()
 # modules of one. Names without a binary or module are an error.
 QUEUES = {
     TOLERANT: {
-        "arraylab/it": ["campaigns", "command_line", "documented_commands", "examples", "export", "kills", "large_campaigns", "pdf", "questions", "shards"],
+        "arraylab/it": ["command_line", "documented_commands", "examples", "export", "large_campaigns", "pdf", "questions", "shards"],
         "explore/latency": [],
         "report/accessibility": [],
-        "report/browser": [],
     },
     COMPUTING: {
         "sizing/front": [],
