@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint dist clients ublk wheel test-python
+.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint format clippy dist clients ublk wheel test-python
 
 all:
 	$(CARGO) build --release --locked --bin arraylab
@@ -37,20 +37,23 @@ docs:
 clients:
 	@scripts/install-test-clients.sh
 
-lint:
+lint: format clippy
+
+format:
 	$(CARGO) fmt --all -- --check
+
+clippy:
 	$(CARGO) clippy --workspace --all-targets --locked --features serve/long-tests -- -D warnings
 
-# Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long.
-test: clients lint
-	$(CARGO) test --workspace --locked --no-fail-fast
-	@scripts/test-python.sh
-	@$(MAKE) --no-print-directory smoke-vm
+# Long counts (kills, fuzzing, hours of load) run at a tenth here and in full in test-long. Binaries run side by side, and clippy,
+# the Python package and the virtual machine beside them.
+test: clients format
+	@CARGO=$(CARGO) scripts/run-tests.py --computing "clippy=make --no-print-directory clippy" \
+	    --tolerant "python=scripts/test-python.sh" --tolerant "machine=make --no-print-directory smoke-vm"
 
 test-long: lint
 	@scripts/install-test-clients.sh --long
-	ARRAYLAB_LONG=1 $(CARGO) test --workspace --locked --no-fail-fast --features serve/long-tests
-	@ARRAYLAB_LONG=1 scripts/test-python.sh
+	@ARRAYLAB_LONG=1 CARGO=$(CARGO) scripts/run-tests.py --tolerant "python=scripts/test-python.sh" -- --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
 	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
 

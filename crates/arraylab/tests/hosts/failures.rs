@@ -1,7 +1,7 @@
 //! Hosts, links and coordinators that die in the middle of a run.
 
 use crate::lab::Lab;
-use crate::support::{full_or_tenth, query, results};
+use crate::support::{full_or_tenth, is_long, query, results};
 use load::Random;
 use std::path::Path;
 use std::process::Stdio;
@@ -14,10 +14,14 @@ const CASES: usize = 4;
 /// Read-ahead that cases set on each device's queue.
 const READ_AHEAD_KB: &str = "64";
 
+/// I/Os a second of all hosts, outside `make test-long`: as many as a closed loop issues take all processors for minutes.
+const RATE_IOPS: u64 = 9_000;
+
 fn plan(lab: &Lab) -> String {
+    let rate = if is_long() { String::new() } else { format!(", rate_iops: {RATE_IOPS}") };
     lab.plan(&format!(
         "title: failures\nread_only: true\nwatch: {{ interval: 100ms }}\n\
-         defaults: {{ rw: randread, bs: 4k, runtime: 1s, queue.read_ahead_kb: \"{READ_AHEAD_KB}\" }}\n\
+         defaults: {{ rw: randread, bs: 4k, runtime: 1s, queue.read_ahead_kb: \"{READ_AHEAD_KB}\"{rate} }}\n\
          stages:\n  depth:\n    matrix: {{ iodepth: [1, 2, 4, 8] }}\n"
     ))
 }
