@@ -127,7 +127,7 @@ struct Level {
     /// Intervals whose median shows a change of level: one where they hardly scatter. A change that is smaller than the scatter of
     /// single intervals would else be many dips, or begin wherever the last few of them happen to lie together.
     window: usize,
-    /// How far that median may be from it.
+    /// Distance from it within which that median is at it.
     window_tolerance: f64,
 }
 

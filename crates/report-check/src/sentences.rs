@@ -162,7 +162,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ("*: ‹reason› (*).", None),
 ];
 
-/// What is said of a change of level that began late after its event; nothing of one that began with it.
+/// Words for a change of level that began late after its event; none for one that began with it.
 const HELD_RATE: &[&str] =
     &["", ", having held for [rate_change.held_s] after the event, so that it may have another cause"];
 const HELD_LATENCY: &[&str] =

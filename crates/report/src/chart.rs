@@ -51,9 +51,9 @@ pub enum Ranges {
     Extremes,
     /// Its 5th and 95th percentile.
     Percentiles,
-    /// What its value may be, with 95 % confidence.
+    /// The interval of its value, with 95 % confidence.
     Confidence,
-    /// Where values lie that differ by noise alone.
+    /// The range of values that differ by noise alone.
     Noise,
 }
 

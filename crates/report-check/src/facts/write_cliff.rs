@@ -33,11 +33,11 @@ impl Facts<'_> {
         // The level before a fall is that of all that is counted before it, or, where the rate had another level first, of a stretch
         // that ends with the fall.
         let of_last = |count: usize| rates(until_onset[until_onset.len() - count..].iter().copied(), Some(1));
-        let said = number(fields, "before.iops").zip(number(fields, "before.bw_bytes_per_s"));
-        let is_said = |level: &(f64, f64)| {
-            said.is_some_and(|said| close(said.0, level.0, EXACT) && close(said.1, level.1, EXACT))
+        let reported = number(fields, "before.iops").zip(number(fields, "before.bw_bytes_per_s"));
+        let is_reported = |level: &(f64, f64)| {
+            reported.is_some_and(|own| close(own.0, level.0, EXACT) && close(own.1, level.1, EXACT))
         };
-        let stretch = (1..until_onset.len()).rev().filter_map(of_last).find(is_said);
+        let stretch = (1..until_onset.len()).rev().filter_map(of_last).find(is_reported);
         let before = stretch.or_else(|| of_last(until_onset.len()));
         let settled = onset_s + fall_s;
         let in_after = |one: &&Interval| one.start_s >= settled - 1e-9 && one.end_s <= end + 1e-9;
