@@ -69,7 +69,7 @@ fn of_service(explained: &ServiceExplanation) -> Result<String, Failure> {
     };
     let is_meant = |path: &str| explained.rests_on.iter().any(|beginning| path.starts_with(beginning));
     text.push_str(&format!(
-        "\nRests on\n{}Nothing of it is fitted; docs/models/services.md has the equations, and public figures beside them.\n",
+        "\nRests on\n{}Nothing of it is fitted; docs/models/services.md has the equations, and public figures of those services that have some.\n",
         check::value_table(&description.parts, is_meant)
     ));
     text.push_str("\nTry it: the claim holds on the first, and is refuted on the second, where the service is switched off\n");

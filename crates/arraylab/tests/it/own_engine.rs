@@ -70,7 +70,8 @@ stages:
         .unwrap();
     let sql = "select count(*) from intervals where attempt_id = 2";
     wait_until("the second case has begun", || {
-        bench.path("run/run.sqlite").exists() && query(&bench.path("run"), sql) != "0"
+        // The manifest is written when the database has its tables.
+        bench.path("run/manifest.json").exists() && query(&bench.path("run"), sql) != "0"
     });
     server.signal("-STOP");
     let status = child.wait().unwrap();
