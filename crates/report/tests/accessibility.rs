@@ -170,7 +170,7 @@ fn answers_of_sizing_runs_are_accessible() {
         for words in [
             "Line at 1: limit: 1 ms.",
             "Mark at 1,000: your peak: 1,000 IOPS.",
-            "p99 latency, smallest to largest (ms)",
+            "p99 latency, 95 % range (ms)",
         ] {
             assert!(html.contains(words), "{name}: no “{words}”");
         }
