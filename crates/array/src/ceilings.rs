@@ -33,14 +33,7 @@ pub struct Ceiling {
 fn drive_ios(set: &Set, is_read: bool, block_bytes: u64) -> DriveIos {
     const PLACES: u64 = 64;
     let mut plan = layout::IoList::with_capacity(64);
-    let mut sum = DriveIos {
-        reads: 0.0,
-        writes: 0.0,
-        read_bytes: 0.0,
-        written_bytes: 0.0,
-        parity_bytes: 0.0,
-        new_parity_bytes: 0.0,
-    };
+    let mut sum = DriveIos::default();
     let blocks = (set.layout.capacity_bytes() / block_bytes).max(1);
     let mut counted = 0.0;
     for step in 0..PLACES {

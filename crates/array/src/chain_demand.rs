@@ -27,8 +27,8 @@ pub(crate) fn demand(array: &Array, set: &Set, is_read: bool, block_bytes: u64) 
         let each_ns = command_ns as f64 + transfer_ns(bytes, array.controllers.copy.get());
         processor_ns = processor_ns.max(own * each_ns / f64::from(controllers) / nodes);
         let ios_of = |ios: f64, bytes: f64| match is_read {
-            true => DriveIos { reads: ios, read_bytes: bytes, ..NOTHING },
-            false => DriveIos { writes: ios, written_bytes: bytes, ..NOTHING },
+            true => DriveIos { reads: ios, read_bytes: bytes, ..DriveIos::default() },
+            false => DriveIos { writes: ios, written_bytes: bytes, ..DriveIos::default() },
         };
         let drives = f64::from(array.drives_of(group));
         let each_ns = match (&group.drives, &group.journal) {
@@ -61,12 +61,3 @@ pub(crate) fn demand(array: &Array, set: &Set, is_read: bool, block_bytes: u64) 
         drive_ns: busiest_ns,
     }
 }
-
-const NOTHING: DriveIos = DriveIos {
-    reads: 0.0,
-    writes: 0.0,
-    read_bytes: 0.0,
-    written_bytes: 0.0,
-    parity_bytes: 0.0,
-    new_parity_bytes: 0.0,
-};

@@ -10,6 +10,7 @@ pub(crate) fn transfer_ns(bytes: f64, rate_bytes_per_s: u64) -> f64 {
 
 /// Drive I/Os of one host I/O, in the mean: reads and writes, each with its bytes, and bytes that parity is computed over and
 /// of it.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct DriveIos {
     pub reads: f64,
     pub writes: f64,

@@ -121,6 +121,12 @@ mod tests {
         assert_eq!(text.lines().count(), loaded.text.lines().count());
     }
 
+    /// Lines of a text that another has otherwise, to their first comma.
+    fn changed_lines<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
+        let changed = text.lines().zip(other.lines()).filter(|(one, other)| one != other);
+        changed.map(|(one, _)| one.trim_start().split(',').next().unwrap_or_default()).collect()
+    }
+
     /// Proves that fitted values of an array of parts are written with their units, so that they are read again as fitted.
     #[test]
     fn values_of_parts_are_written_with_their_units() {
@@ -132,12 +138,7 @@ mod tests {
             one.value = value;
         }
         let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv").unwrap();
-        let changed: Vec<&str> = text
-            .lines()
-            .zip(loaded.text.lines())
-            .filter(|(one, other)| one != other)
-            .map(|(one, _)| one.trim_start().split(',').next().unwrap_or_default())
-            .collect();
+        let changed = changed_lines(&text, &loaded.text);
         let wanted = [
             "command: { value: 11.437us",
             "window: { value: 190",
@@ -158,12 +159,7 @@ mod tests {
             one.value = value;
         }
         let text = rewrite(&loaded.text, &loaded.description, &chosen, "mine.csv").unwrap();
-        let changed: Vec<&str> = text
-            .lines()
-            .zip(loaded.text.lines())
-            .filter(|(one, other)| one != other)
-            .map(|(one, _)| one.trim_start().split(',').next().unwrap_or_default())
-            .collect();
+        let changed = changed_lines(&text, &loaded.text);
         assert_eq!(changed, ["latency: { value: 11us", "read: { value: 80us", "write: { value: 21us"]);
     }
 
