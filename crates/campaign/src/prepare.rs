@@ -506,21 +506,37 @@ fn check_twin(
     };
     let simulator =
         Simulator::new(description, twin, text.to_owned(), requested.threads, requested.speed_millionths);
-    let reasons = impossible_stages(&requested.loaded.plan, &simulator, &cases);
+    let is_optional = |case: &Case| {
+        let stage = requested.loaded.plan.stage(&case.stage);
+        stage.is_some_and(|stage| stage.optional)
+    };
+    let mut capacity_bytes = 0;
+    // Reasons why optional stages are left out: events that the twin does not have.
+    let mut reasons: BTreeMap<String, String> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        if reasons.contains_key(&case.stage) {
+            continue;
+        }
+        let previous = index.checked_sub(1).map(|previous| &cases[previous]);
+        let built = match simulator.check(case, previous) {
+            Err(CampaignError::Twin { source, .. })
+                if is_optional(case) && matches!(*source, TwinError::NoSuchEvent { .. }) =>
+            {
+                reasons.insert(case.stage.clone(), source.to_string());
+                continue;
+            }
+            checked => checked?,
+        };
+        capacity_bytes = load::Device::capacity_bytes(&built);
+        if case.loads.is_empty() {
+            check_load(case, &case.load, capacity_bytes)?;
+        }
+    }
     let (cases, without_events) = plan::leave_out(cases, |_, case| reasons.get(&case.stage).cloned());
     left_out.extend(in_manifest(without_events));
     if cases.is_empty() {
         let reason = left_out.last().map_or("", |left_out| &left_out.reason);
         return refused(Problem::new(format!("no case is left: {reason}")));
-    }
-    let mut capacity_bytes = 0;
-    for (index, case) in cases.iter().enumerate() {
-        let previous = index.checked_sub(1).map(|previous| &cases[previous]);
-        let built = simulator.check(case, previous)?;
-        capacity_bytes = load::Device::capacity_bytes(&built);
-        if case.loads.is_empty() {
-            check_load(case, &case.load, capacity_bytes)?;
-        }
     }
     let mut notices = Vec::new();
     if cases.iter().any(|case| !case.host_settings().is_empty()) {
@@ -538,21 +554,6 @@ fn check_twin(
         capacity_bytes,
         recovered: None,
     })
-}
-
-/// Reasons why optional stages are left out, by stage: events that the twin does not have.
-fn impossible_stages(plan: &Plan, simulator: &Simulator, cases: &[Case]) -> BTreeMap<String, String> {
-    let is_optional = |case: &&Case| plan.stage(&case.stage).is_some_and(|stage| stage.optional);
-    let impossible = cases.iter().filter(is_optional).filter_map(|case| {
-        match simulator.check(case, None) {
-            Err(CampaignError::Twin { source, .. }) if matches!(*source, TwinError::NoSuchEvent { .. }) => {
-                Some((case.stage.clone(), source.to_string()))
-            }
-            // What else is wrong with it is refused with all other cases.
-            _ => None,
-        }
-    });
-    impossible.collect()
 }
 
 pub(crate) fn check_real(requested: &RunRequest<'_>, cases: Vec<Case>) -> Result<Checked, CampaignError> {

@@ -58,7 +58,7 @@ pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
 pub use kept_level::{KnownLevel, LevelError, RunResults, SUSTAINED_METHOD, SustainedLevels, results};
 pub use kept_plan::kept_plan;
-pub use missed_event::{MISSED_EVENT, took_place};
+pub use missed_event::{MISSED_EVENT, TakenActions};
 pub use observation::{
     Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartResource,
     PartUtilisation, PathTraffic, UsePoint,

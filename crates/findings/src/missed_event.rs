@@ -1,7 +1,7 @@
 //! Planned events that did not take place while their case ran: what the case shows is no evidence of a target after them.
 
 use plan::Plan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{CaseRecord, CaseState, CaseStatus, Event};
 
 /// Kind of the event that records a planned event which did not take place; its data has the `action`.
@@ -45,17 +45,32 @@ impl MissedEvents {
     }
 }
 
-/// Returns true if an action took place while a case that is done ran: as an event of its stage, or by hand with a mark that names it.
-pub fn took_place(action: &str, cases: &[CaseRecord], events: &[Event], plan: Option<&Plan>) -> bool {
-    if events.iter().any(|event| event.kind == "mark" && event.text.contains(action)) {
-        return true;
+/// Actions that took place while cases that are done ran: events of their stages, and what marks name.
+#[derive(Debug)]
+pub struct TakenActions<'a> {
+    planned: BTreeSet<&'a str>,
+    marks: Vec<&'a str>,
+}
+
+impl<'a> TakenActions<'a> {
+    /// Actions of a run, from its cases, its events and its plan.
+    pub fn of(cases: &[CaseRecord], events: &'a [Event], plan: Option<&'a Plan>) -> TakenActions<'a> {
+        let missed = MissedEvents::of(events);
+        let mut planned = BTreeSet::new();
+        for case in cases.iter().filter(|case| case.state == CaseState::Ended(CaseStatus::Done)) {
+            let stage = plan.and_then(|plan| plan.stage(&case.stage));
+            let actions =
+                stage.into_iter().flat_map(|stage| &stage.events).map(|event| event.action.as_str());
+            planned.extend(actions.filter(|action| !missed.has(case.index, action)));
+        }
+        let marks = events.iter().filter(|event| event.kind == "mark").map(|mark| mark.text.as_str());
+        TakenActions { planned, marks: marks.collect() }
     }
-    let missed = MissedEvents::of(events);
-    cases.iter().filter(|case| case.state == CaseState::Ended(CaseStatus::Done)).any(|case| {
-        let stage = plan.and_then(|plan| plan.stage(&case.stage));
-        let mut planned = stage.into_iter().flat_map(|stage| &stage.events);
-        planned.any(|event| event.action == action) && !missed.has(case.index, action)
-    })
+
+    /// Returns true if an action is among them.
+    pub fn has(&self, action: &str) -> bool {
+        self.planned.contains(action) || self.marks.iter().any(|mark| mark.contains(action))
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::unwritten_reads::UNWRITTEN_MOST;
 use crate::{add_sustained, find, too_short, unwritten_reads};
 use plan::{Bound, Plan, Requirement};
 use serde::Serialize;
-use store::{CaseRecord, CaseResult, CaseState, CaseStatus, LeftOutCase, RunReader, StoreError};
+use std::collections::BTreeMap;
+use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Event, LeftOutCase, RunReader, StoreError};
 
 /// Verdict on a case's requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -104,7 +105,8 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
     let records = run.cases()?;
     let events = run.events()?;
     let missed = MissedEvents::of(&events);
-    let unwritten = unwritten_reads::shares(events.iter());
+    let share_of = |event: &Event| Some((event.case_index?, unwritten_reads::share(event)?));
+    let unwritten: BTreeMap<u32, f64> = events.iter().filter_map(share_of).collect();
     let mut rows = Vec::new();
     for requirement in &plan.requirements {
         let cases = cases_of(requirement, plan, &records);

@@ -1,5 +1,6 @@
 //! Data services of composed arrays: the law of each, and of any two together.
 
+mod common;
 #[path = "data_services/drive_cache.rs"]
 mod drive_cache;
 #[path = "data_services/limits.rs"]
@@ -19,6 +20,7 @@ mod tier;
 #[path = "data_services/volume_manager.rs"]
 mod volume_manager;
 
+use common::{count, twin_of};
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
@@ -35,29 +37,8 @@ fn twin(more: &str, settings: &[(&str, &str)]) -> Twin {
     twin_of(&format!("{ARRAY}{more}\n"), settings)
 }
 
-fn twin_of(text: &str, settings: &[(&str, &str)]) -> Twin {
-    let array = plan::parse_array("array.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let settings: Map<String, Value> =
-        settings.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
-    Twin::build(&array, &settings, 1).unwrap()
-}
-
 fn load(pattern: Pattern, bs_bytes: u32, iodepth: u32, runtime_ms: u64) -> LoadSpec {
-    LoadSpec {
-        pattern,
-        rwmixread: pattern.fixed_read_share().unwrap_or(70),
-        bs_bytes,
-        numjobs: 1,
-        iodepth,
-        offset_bytes: 0,
-        size_bytes: None,
-        rate_iops: None,
-        ramp_ns: 0,
-        runtime_ns: runtime_ms * 1_000_000,
-        interval_ns: runtime_ms * 1_000_000,
-        seed: 3,
-        shape: LoadShape::default(),
-    }
+    common::load(pattern, 70, bs_bytes, iodepth, runtime_ms * 1_000_000)
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -91,12 +72,6 @@ fn run(twin: &mut Twin, load: &LoadSpec) -> Total {
     })
     .unwrap();
     total
-}
-
-fn count(twin: &Twin, entity: &str, name: &str) -> u64 {
-    let counters = twin.counters();
-    let found = counters.iter().find(|counter| counter.entity == entity && counter.name == name);
-    found.unwrap_or_else(|| panic!("no counter {entity} {name}: {counters:?}")).value
 }
 
 /// Sum of a counter over the drives of a range of numbers.

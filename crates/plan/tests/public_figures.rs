@@ -1,10 +1,11 @@
 //! Public measurements of data services beside twins that have the same service: `published/library/data-services.csv` has the figures with
 //! the words of their pages, `docs/models/services.md` what was assumed.
 
-use std::ops::ControlFlow;
+mod common;
 
-use load::{LoadShape, LoadSpec, Pattern, Sample, run_simulated};
-use serde_json::{Map, Value};
+use common::{count, twin_of};
+use load::{LoadSpec, Pattern, Sample, run_simulated};
+use std::ops::ControlFlow;
 use twin::Twin;
 
 const ROWS: &str = include_str!("../../../published/library/data-services.csv");
@@ -31,29 +32,8 @@ fn compare(row: &str, column: &str, simulated: f64, bound: f64) {
     assert!(error.abs() <= bound, "{row} {column}: {simulated} beside {published}");
 }
 
-fn twin(text: &str, settings: &[(&str, &str)]) -> Twin {
-    let array = plan::parse_array("array.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let settings: Map<String, Value> =
-        settings.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
-    Twin::build(&array, &settings, 1).unwrap()
-}
-
 fn load(pattern: Pattern, bs_bytes: u32, iodepth: u32, runtime_s: u64) -> LoadSpec {
-    LoadSpec {
-        pattern,
-        rwmixread: pattern.fixed_read_share().unwrap_or(33),
-        bs_bytes,
-        numjobs: 1,
-        iodepth,
-        offset_bytes: 0,
-        size_bytes: None,
-        rate_iops: None,
-        ramp_ns: 0,
-        runtime_ns: runtime_s * 1_000_000_000,
-        interval_ns: runtime_s * 1_000_000_000,
-        seed: 3,
-        shape: LoadShape::default(),
-    }
+    common::load(pattern, 33, bs_bytes, iodepth, runtime_s * 1_000_000_000)
 }
 
 /// I/Os a second of each interval, and the mean latency of all in milliseconds.
@@ -72,24 +52,18 @@ fn run(twin: &mut Twin, load: &LoadSpec) -> (Vec<f64>, f64) {
     (rates, sum_ns / ios as f64 / 1e6)
 }
 
-fn count(twin: &Twin, entity: &str, name: &str) -> u64 {
-    let counters = twin.counters();
-    let found = counters.iter().find(|counter| counter.entity == entity && counter.name == name);
-    found.unwrap_or_else(|| panic!("no counter {entity} {name}")).value
-}
-
 /// Proves that a synchronous mirror whose writes cross once makes the mean latency of a mix longer by as much as two published
 /// distances do, within 25 %, where the latency without the second site is that of the published row.
 #[test]
 fn a_mirror_costs_what_a_stretched_cluster_did() {
     // The load kept its rate within 6 % in the published test, so that it is one of a fixed rate here.
     let mix = LoadSpec { rate_iops: Some(5000.0), ..load(Pattern::Randrw, 8192, 256, 10) };
-    let (_, alone_ms) = run(&mut twin(VSAN, &[("mirror", "off")]), &mix);
+    let (_, alone_ms) = run(&mut twin_of(VSAN, &[("mirror", "off")]), &mix);
     compare("vsan-one-site", "mean_ms", alone_ms, 0.02);
     for row in ["vsan-1ms", "vsan-5ms"] {
         let way_us = published(row, "round_trip_ms") * 1000.0 / 2.0;
         let text = VSAN.replace("value: 500us", &format!("value: {way_us}us"));
-        let mut mirrored = twin(&text, &[]);
+        let mut mirrored = twin_of(&text, &[]);
         let (_, mean_ms) = run(&mut mirrored, &mix);
         assert!(count(&mirrored, "mirror", "commands") > 30_000);
         compare(row, "mean_ms", mean_ms, BOUND);
@@ -101,10 +75,10 @@ fn a_mirror_costs_what_a_stretched_cluster_did() {
 #[test]
 fn a_read_cache_gains_what_bcache_did() {
     let reads = load(Pattern::Randread, 4096, 32, 60);
-    let (rates, mean_ms) = run(&mut twin(BCACHE, &[("drive_cache", "off")]), &reads);
+    let (rates, mean_ms) = run(&mut twin_of(BCACHE, &[("drive_cache", "off")]), &reads);
     compare("bcache-without", "iops", rates[0], BOUND);
     compare("bcache-without", "mean_ms", mean_ms, BOUND);
-    let mut cached = twin(BCACHE, &[]);
+    let mut cached = twin_of(BCACHE, &[]);
     // In random order, so that what is missing lies everywhere.
     run(&mut cached, &load(Pattern::Randread, 1 << 20, 8, 300));
     let before = (count(&cached, "drive_cache", "hits"), count(&cached, "drive_cache", "misses"));
@@ -126,7 +100,7 @@ fn burst_credits_last_as_long_as_measured() {
         interval_ns,
         ..load(Pattern::Randwrite, 8192, 32, 4 * 3600)
     };
-    let (rates, _) = run(&mut twin(GP2, &[]), &writes);
+    let (rates, _) = run(&mut twin_of(GP2, &[]), &writes);
     let minutes = rates.iter().take_while(|rate| **rate > 500.0).count();
     compare("gp2-burst", "empty_after_h", minutes as f64 / 60.0, BOUND);
     let after = rates[rates.len() - 10..].iter().sum::<f64>() / 10.0;

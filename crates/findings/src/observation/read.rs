@@ -119,7 +119,7 @@ impl ObservedCase {
         // Kept for as long as the findings: without room for more.
         busy.shrink_to_fit();
         carried.shrink_to_fit();
-        let unwritten = unwritten_reads::shares(events.iter().copied()).into_values().next_back();
+        let unwritten = events.iter().rev().find_map(|event| unwritten_reads::share(event));
         Ok(ObservedCase {
             unwritten_share: unwritten.unwrap_or(0.0),
             found_load,

@@ -327,7 +327,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     array("tier", SettingKind::Switch, "whether the array moves what is asked for most to faster drives"),
     array("mirror", SettingKind::Switch, "whether a second array has every write before it is answered"),
-    array("replication", SettingKind::Switch, "whether snapshots are copied to a second array"),
+    array(
+        "replication",
+        SettingKind::Switch,
+        "whether snapshots are copied to a second array, and writes go to every replica of a chain",
+    ),
     array("coverage", SettingKind::Percent, "share of the capacity that volumes cover"),
     array("volume_size", size(512, units::BYTES_LIMIT, 512), "bytes of the volume that is made"),
     array("volume", SettingKind::Name, "which volume of the system is loaded"),

@@ -535,7 +535,7 @@ mistake!(
     optional_without_events, Kind::Contradiction, Some((5, 15)), format!("{GOOD}    optional: true\n")
 );
 mistake!(
-    /// Proves that a stage which goes on from one that may be left out is refused.
+    /// Proves that a stage which continues one that may be left out is refused.
     continues_an_optional_stage, Kind::Contradiction, Some((7, 3)),
     format!("{GOOD}{EVENT}  two:\n    settings: {{ rw: read, bs: 4k }}\n    continues: stage-before\n")
 );

@@ -5,7 +5,9 @@
 use super::quantity;
 use super::{ReportError, Source};
 use crate::model::Decision;
-use findings::{Cited, Fact, Findings, Kind, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
+use findings::{
+    Cited, Fact, Findings, Kind, Quantity, RequirementRow, RequirementVerdict, TakenActions, Unit, cited,
+};
 use serde_json::Value;
 use store::{CaseState, CaseStatus};
 
@@ -53,9 +55,9 @@ const PATH_LOST: &str = "path-lost";
 
 fn untested_failures(source: &Source<'_>) -> Result<Vec<&'static str>, ReportError> {
     let events = source.run.events()?;
+    let taken = TakenActions::of(&source.cases, &events, source.plan.as_ref());
     let is_tested = |action: &str| {
-        action == PATH_LOST && events.iter().any(|event| event.kind == PATH_LOST)
-            || findings::took_place(action, &source.cases, &events, source.plan.as_ref())
+        taken.has(action) || action == PATH_LOST && events.iter().any(|event| event.kind == PATH_LOST)
     };
     Ok(FAILURES.iter().filter(|(action, _)| !is_tested(action)).map(|(_, shown)| *shown).collect())
 }
