@@ -11,12 +11,22 @@ pub enum Event {
     DriveReplacement,
     /// One controller leaves and comes back, once.
     ControllerFailover,
+    /// A node of a cluster is lost with its controllers and drives.
+    NodeFailure,
+    /// A new node with empty drives takes the place of a lost one.
+    NodeReplacement,
 }
 
 impl Event {
     /// All that plans can name without telling more.
-    pub(crate) const ALL: [Event; 4] =
-        [Event::FirmwareUpdate, Event::DriveFailure, Event::DriveReplacement, Event::ControllerFailover];
+    pub(crate) const ALL: [Event; 6] = [
+        Event::FirmwareUpdate,
+        Event::DriveFailure,
+        Event::DriveReplacement,
+        Event::ControllerFailover,
+        Event::NodeFailure,
+        Event::NodeReplacement,
+    ];
 
     /// The event of that name in plans.
     pub fn from_name(name: &str) -> Option<Event> {
@@ -30,6 +40,8 @@ impl Event {
             Event::DriveFailure => "drive-failure",
             Event::DriveReplacement => "drive-replacement",
             Event::ControllerFailover => "controller-failover",
+            Event::NodeFailure => "node-failure",
+            Event::NodeReplacement => "node-replacement",
         }
     }
 }

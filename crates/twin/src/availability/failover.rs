@@ -1,5 +1,7 @@
 //! Controllers that leave and come back: failover, and a firmware update with its verification pass.
 
+use std::ops::Range;
+
 use super::fault_event::Capabilities;
 use crate::faults::{ControllerFaults, FailoverStep};
 
@@ -11,8 +13,6 @@ pub(crate) struct FirmwareUpdate {
     pub controller_away_s: f64,
     /// Seconds between the return of one and the leave of the next.
     pub controller_gap_s: f64,
-    /// Seconds that commands wait on a path whose controller has just left, before they take another path.
-    pub path_failover_s: f64,
     /// Rate at which the verification reads each drive, in 10^6 bytes a second.
     pub verification_mb_per_s: f64,
     /// Bytes of each drive that the verification reads.
@@ -48,7 +48,6 @@ pub(crate) enum ControllerEvent {
 struct Update {
     away_ns: u64,
     gap_ns: u64,
-    failover_ns: u64,
     /// Between two stripes of the verification.
     stripe_ns: u64,
     /// Stripes that it reads.
@@ -69,13 +68,16 @@ pub(crate) struct Failover {
     is_failover: bool,
     /// Controllers serve on while they are updated.
     serves_on: bool,
+    /// Time that commands wait on a path whose controller has just left, before they take another path.
+    failover_ns: u64,
 }
 
 impl Failover {
-    /// All controllers up. `stripes` is how many the set has.
+    /// All controllers up. `stripes` is how many the set has; commands wait `failover_ns` on a path whose controller has just left.
     pub fn new(
         description: Option<&FirmwareUpdate>,
         controllers: u32,
+        failover_ns: u64,
         segment_bytes: u64,
         stripes: u64,
     ) -> Self {
@@ -83,7 +85,6 @@ impl Failover {
         let update = description.map(|update| Update {
             away_ns: nanos(update.controller_away_s),
             gap_ns: nanos(update.controller_gap_s),
-            failover_ns: nanos(update.path_failover_s),
             stripe_ns: (segment_bytes as f64 * 1000.0 / update.verification_mb_per_s).round() as u64,
             stripes: (update.verification_bytes / segment_bytes).min(stripes),
         });
@@ -95,6 +96,7 @@ impl Failover {
             stripes_left: 0,
             is_failover: false,
             serves_on: false,
+            failover_ns,
         }
     }
 
@@ -103,11 +105,12 @@ impl Failover {
         self.serves_on = true;
     }
 
-    /// Returns what can happen to an array of these controllers and so many drives. `update_remedy` lets its
-    /// controllers leave, where its description does not.
-    pub fn capabilities(&self, drives: u32, update_remedy: &'static str) -> Capabilities {
+    /// Returns what can happen to an array of these controllers, so many drives and so many nodes, 0 where it is no
+    /// cluster. `update_remedy` lets its controllers leave, where its description does not.
+    pub fn capabilities(&self, drives: u32, nodes: u32, update_remedy: &'static str) -> Capabilities {
         Capabilities {
             drives,
+            nodes,
             controllers: self.presence.len() as u32,
             update_remedy: self.update.is_none().then_some(update_remedy),
             is_busy: self.next_step.is_some(),
@@ -166,6 +169,28 @@ impl Failover {
         self.next_step = Some((at_ns, FailoverStep::Leave(controller)));
     }
 
+    /// Controllers of a node that is lost are away until [`Failover::take_back`].
+    pub fn lose(&mut self, now_ns: u64, controllers: Range<u32>) {
+        let noticed_at_ns = now_ns.saturating_add(self.failover_ns);
+        for controller in controllers {
+            self.presence[controller as usize] = Presence::Away { noticed_at_ns };
+        }
+        self.is_any_away = true;
+    }
+
+    /// Controllers of a new node serve.
+    pub fn take_back(&mut self, controllers: Range<u32>) {
+        for controller in controllers {
+            self.presence[controller as usize] = Presence::Up;
+        }
+        self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+    }
+
+    /// Returns whether a controller serves.
+    pub fn is_up(&self, controller: u32) -> bool {
+        self.presence[controller as usize] == Presence::Up
+    }
+
     /// Returns when the next step is due; `u64::MAX` for never.
     #[inline]
     pub fn next_at_ns(&self) -> u64 {
@@ -185,7 +210,7 @@ impl Failover {
                 if self.serves_on && !self.is_failover {
                     return (ControllerEvent::Nothing, note);
                 }
-                let noticed_at_ns = now_ns + update.failover_ns;
+                let noticed_at_ns = now_ns + self.failover_ns;
                 self.presence[index as usize] = Presence::Away { noticed_at_ns };
                 self.is_any_away = true;
                 (ControllerEvent::Left(index), note)
@@ -283,7 +308,8 @@ impl Failover {
     /// As [`load::FastForward::steady_for_ns`].
     pub fn steady_for_ns(&self, now_ns: u64) -> u64 {
         match (self.next_step, self.verifying()) {
-            (None, _) => u64::MAX,
+            (None, _) if self.has_noticed(now_ns) => u64::MAX,
+            (None, _) => 0,
             (_, Some(update)) => (self.stripes_left - 1) * update.stripe_ns,
             (Some((at_ns, _)), None) if self.has_noticed(now_ns) => at_ns.saturating_sub(now_ns + 1),
             _ => 0,

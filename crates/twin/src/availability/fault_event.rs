@@ -10,6 +10,11 @@ use crate::{Event, TwinError};
 
 /// Argument of an event: the controller's number.
 const CONTROLLER: &str = "controller";
+/// Argument of an event: the node's number.
+pub(crate) const NODE: &str = "node";
+
+/// Remedy where an array has no nodes that could fail.
+const NODES_REMEDY: &str = "give the array `nodes:`, and pools over them";
 
 /// Fault or maintenance event of an array of drives behind controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +27,10 @@ pub(crate) enum FaultEvent {
     FirmwareUpdate,
     /// A controller leaves and comes back.
     ControllerFails(u32),
+    /// A node is lost.
+    NodeFails(u32),
+    /// A new node takes the place of a lost one.
+    NodeIsReplaced(u32),
 }
 
 /// Capabilities of an array that decide which events it accepts.
@@ -30,6 +39,8 @@ pub(crate) struct Capabilities {
     /// Drives of its set.
     pub drives: u32,
     pub controllers: u32,
+    /// Nodes of a cluster; 0 of an array that is none.
+    pub nodes: u32,
     /// Description that would let its controllers leave, where its own does not.
     pub update_remedy: Option<&'static str>,
     /// A controller is away, or a verification goes on.
@@ -70,6 +81,17 @@ impl Capabilities {
                     _ => FaultEvent::FirmwareUpdate,
                 })
             }
+            Event::NodeFailure | Event::NodeReplacement => {
+                if self.nodes == 0 {
+                    return refused(NODES_REMEDY);
+                }
+                self.check_number(event, NODE, self.nodes, arguments)?;
+                let node = arguments.get(NODE).and_then(Value::as_u64).unwrap_or(0) as u32;
+                Ok(match event {
+                    Event::NodeFailure => FaultEvent::NodeFails(node),
+                    _ => FaultEvent::NodeIsReplaced(node),
+                })
+            }
         }
     }
 
@@ -98,7 +120,8 @@ impl Capabilities {
 mod tests {
     use super::*;
 
-    const ALL: Capabilities = Capabilities { drives: 6, controllers: 2, update_remedy: None, is_busy: false };
+    const ALL: Capabilities =
+        Capabilities { drives: 6, controllers: 2, nodes: 3, update_remedy: None, is_busy: false };
 
     fn arguments_of(name: &str, value: Value) -> Map<String, Value> {
         Map::from_iter([(name.to_owned(), value)])

@@ -193,6 +193,8 @@ payloads! {
 pub(crate) enum Fault {
     DriveFails(u16),
     DriveIsReplaced(u16),
+    NodeFails(u32),
+    NodeIsReplaced(u32),
     Snapshot,
     SnapshotDeletion,
     MirrorLinkFails,

@@ -121,6 +121,8 @@ impl EventLoop for Model {
             ModelEvent::Fault(index) => match self.faults.take(index) {
                 Fault::DriveFails(drive) => self.drive_is_gone(u32::from(drive)),
                 Fault::DriveIsReplaced(drive) => self.drive_is_there_again(u32::from(drive)),
+                Fault::NodeFails(node) => self.node_is_gone(node),
+                Fault::NodeIsReplaced(node) => self.node_is_replaced(node),
                 Fault::Snapshot => self.take_snapshot(),
                 Fault::SnapshotDeletion => self.delete_snapshot(),
                 Fault::MirrorLinkFails => self.lose_mirror_link(),
@@ -147,17 +149,7 @@ impl EventLoop for Model {
         }
         let (due, says) = self.failover.step(self.now_ns);
         match due {
-            ControllerEvent::Left(controller) => {
-                // What was read is gone with its memory; what was written lies in the peer's as well.
-                self.controllers[controller as usize].forget_reads();
-                for (command, _) in self.controllers[controller as usize].abandon_waiting() {
-                    if self.goes_another_way(command, controller as u16) {
-                        self.crowding.leave();
-                    } else {
-                        self.goes_to_partner(command, controller as u16);
-                    }
-                }
-            }
+            ControllerEvent::Left(controller) => self.controller_leaves(controller),
             ControllerEvent::Verify(stripe) if self.verifies => {
                 (0..self.own_sets).for_each(|set| self.verify(set, stripe));
             }

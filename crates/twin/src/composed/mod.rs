@@ -20,6 +20,7 @@ mod host_queues;
 mod laid_out;
 pub(crate) mod limit;
 mod lookahead;
+mod nodes;
 mod path;
 mod paths;
 mod phases;
@@ -68,7 +69,8 @@ use streams::Streams;
 use volume::{Entry, StripeTally, VolumeState};
 
 /// Remedy where controllers of such an array cannot leave.
-const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
+const UPDATE_REMEDY: &str =
+    "it needs two controllers in one array; nodes of a cluster fail as a whole, by `node-failure`";
 
 /// Event that takes a snapshot of all volumes.
 const SNAPSHOT: &str = "snapshot";
@@ -134,6 +136,8 @@ pub(crate) struct Model {
     /// Time of the answer to a write that the cache has taken in.
     cached_answer_ns: u64,
     controllers_per_node: u32,
+    /// Nodes of a cluster; 0 of an array that is none.
+    nodes: u32,
     is_active_active: bool,
     /// Commands are handed over in the order in which they come.
     keeps_order: bool,
@@ -271,7 +275,7 @@ impl Model {
     }
 
     fn capabilities(&self) -> crate::availability::Capabilities {
-        self.failover.capabilities(self.groups.count(), UPDATE_REMEDY)
+        self.failover.capabilities(self.groups.count(), self.nodes, UPDATE_REMEDY)
     }
 }
 
@@ -293,13 +297,18 @@ impl Model {
         let update = can_fail_over.then(|| FirmwareUpdate {
             controller_away_s: seconds(array.failover.away.get()),
             controller_gap_s: seconds(array.failover.gap.get()),
-            path_failover_s: seconds(array.failover.path.get()),
             verification_mb_per_s: (array.failover.verify_rate.get() as f64 / 1e6),
             verification_bytes: (array.failover.verify.get()),
         });
         let first = &sets[0].set.layout;
-        let mut failover =
-            Failover::new(update.as_ref(), controllers, u64::from(first.segment_bytes()), first.stripes());
+        let path_ns = array.failover.path.get();
+        let mut failover = Failover::new(
+            update.as_ref(),
+            controllers,
+            path_ns,
+            u64::from(first.segment_bytes()),
+            first.stripes(),
+        );
         if !settings.on.failover {
             failover.serve_on();
         }
@@ -376,6 +385,7 @@ impl Model {
             answer_ns,
             cached_answer_ns,
             controllers_per_node: array.controllers.count.count(),
+            nodes: if array.nodes.is_some() { array.node_count() } else { 0 },
             is_active_active: array.controllers.ownership.get() == 1,
             keeps_order: fabric.keeps_order() && volumes.iter().all(|volume| volume.limiter.is_none()),
             buffer_answer_ns: is_buffered.then(|| array.cache.buffer_answer.get()),
@@ -429,7 +439,9 @@ impl Model {
             return event.map(|_| ());
         }
         if let Some(chain) = &self.chain {
-            return chain.event(action, arguments).map(|_| ());
+            let planned = chain.event(action, arguments)?;
+            let issuers = self.attachments.iter().map(|attachment| attachment.host);
+            return chain.check_issuers(&planned, issuers);
         }
         self.capabilities().fault_event(action, arguments).map(|_| ())
     }
@@ -457,6 +469,8 @@ impl Model {
             }
             Ok(FaultEvent::DriveFails(drive)) => Fault::DriveFails(drive),
             Ok(FaultEvent::DriveIsReplaced(drive)) => Fault::DriveIsReplaced(drive),
+            Ok(FaultEvent::NodeFails(node)) => Fault::NodeFails(node),
+            Ok(FaultEvent::NodeIsReplaced(node)) => Fault::NodeIsReplaced(node),
             Err(error) => return self.note(error.to_string()),
         };
         let index = self.faults.keep(fault);

@@ -52,7 +52,16 @@ impl Model {
         command.is_sequential = false;
         command.marks = Marks::NONE;
         let state = &self.sets[usize::from(command.set)];
-        let home = if state.is_cluster { state.primary(command) } else { state.home };
+        let home = match (state.is_cluster, self.failover.is_any_away()) {
+            (true, false) => state.primary(command),
+            (true, true) => {
+                let (failover, per_node) = (&self.failover, self.controllers_per_node);
+                state.primary_among(command, |node| {
+                    failover.is_known_up(u32::from(node) * per_node, issued_at_ns)
+                })
+            }
+            (false, _) => state.home,
+        };
         command.owner = (u32::from(home) * self.controllers_per_node + u32::from(volume.preferred)) as u16;
         if let Some(services) = &mut self.services {
             services.begin(index, piece.job);
@@ -65,6 +74,9 @@ impl Model {
 
     /// The job's thread hands a command over.
     pub(super) fn issue(&mut self, index: u32) {
+        if self.failover.is_any_away() {
+            self.find_node_again(index);
+        }
         self.route(index, self.now_ns);
     }
 
@@ -78,10 +90,11 @@ impl Model {
         let link = if self.fabric.has_one_link() {
             0
         } else {
+            let reached = failover.reached(owner, at_ns);
             let destination = if self.is_active_active {
-                Destination::Node((owner / self.controllers_per_node) as u16)
+                Destination::Node((reached / self.controllers_per_node) as u16)
             } else {
-                Destination::Controller(failover.reached(owner, at_ns) as u16)
+                Destination::Controller(reached as u16)
             };
             self.fabric.choose_link(command.host, destination, |controller| {
                 !failover.is_any_away() || failover.is_known_up(controller, at_ns)

@@ -21,7 +21,8 @@ impl Rebuilds for SetView<'_> {
         // Controllers share the stripes of a rebuild; in a cluster those of the nodes do.
         let count = self.model.own_controllers as u64;
         let site = if self.set < self.model.own_sets { 0 } else { count };
-        let controller = (site + stripe % count) as u16;
+        let turn = self.model.failover.current_owner((stripe % count) as u32);
+        let controller = (site + u64::from(turn)) as u16;
         let index = self.model.background(TaskKind::Rebuild, self.set, stripe, controller);
         self.model.begin_write(index);
     }

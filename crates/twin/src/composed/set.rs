@@ -63,9 +63,26 @@ impl SetState {
     pub fn primary(&self, command: &Command) -> u16 {
         let layout = &self.set.layout;
         let (stripe, _) = layout.stripe_of(command.offset_bytes);
-        let is_last = command.direction == Direction::Read && !self.has_parity;
-        let member = if is_last { layout.members() - 1 } else { 0 };
+        let member = if self.is_read_from_the_last(command) { layout.members() - 1 } else { 0 };
         self.node_of(layout.place(stripe, member).drive)
+    }
+
+    /// The same while nodes are away: that of the first of these members that is there, as far as hosts know.
+    #[cold]
+    pub fn primary_among(&self, command: &Command, is_known_up: impl Fn(u16) -> bool) -> u16 {
+        let layout = &self.set.layout;
+        let (stripe, _) = layout.stripe_of(command.offset_bytes);
+        let members = layout.members();
+        let is_last = self.is_read_from_the_last(command);
+        let in_turn = (0..members).map(|member| if is_last { members - 1 - member } else { member });
+        in_turn
+            .map(|member| self.node_of(layout.place(stripe, member).drive))
+            .find(|&node| is_known_up(node))
+            .unwrap_or_else(|| self.primary(command))
+    }
+
+    fn is_read_from_the_last(&self, command: &Command) -> bool {
+        command.direction == Direction::Read && !self.has_parity
     }
 
     /// Returns whether a drive of a set with parity is lost.

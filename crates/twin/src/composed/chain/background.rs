@@ -12,19 +12,21 @@ use super::row::Row;
 use super::services::NodeService;
 use super::{Chain, ChainView};
 use crate::TwinError;
+use crate::availability::NODE;
 use crate::settings::{bad, numbered};
 
 /// Events of such arrays.
-const KNOWN: &str =
-    "limit, template, drive-failure, drive-replacement, drive-slow, service-stop and service-start";
+const KNOWN: &str = "limit, template, drive-failure, drive-replacement, drive-slow, node-failure, node-replacement, service-stop and service-start";
 
 const DRIVE_FAILURE: &str = "drive-failure";
+const NODE_FAILURE: &str = "node-failure";
+const NODE_REPLACEMENT: &str = "node-replacement";
 const SERVICE_STOP: &str = "service-stop";
 const SERVICE_START: &str = "service-start";
 
 /// Returns whether replicas do not serve after an action.
 pub(super) fn takes_replicas(action: &str) -> bool {
-    matches!(action, DRIVE_FAILURE | SERVICE_STOP)
+    matches!(action, DRIVE_FAILURE | NODE_FAILURE | SERVICE_STOP)
 }
 
 /// A planned event, checked.
@@ -38,6 +40,10 @@ pub(crate) enum ScheduledEvent {
     DriveFailure { drive: u32 },
     /// An empty drive takes the place of a lost one.
     DriveReplacement { drive: u32 },
+    /// A node is lost with its drives.
+    NodeFailure { node: u32 },
+    /// A new node with empty drives takes the place of a lost one.
+    NodeReplacement { node: u32 },
     /// A service of a node starts or stops.
     Service { service: NodeService, runs: bool },
 }
@@ -57,6 +63,7 @@ impl ScheduledEvent {
             "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
             "template" => &["volume", "template"],
             DRIVE_FAILURE | "drive-replacement" => &["drive"],
+            NODE_FAILURE | NODE_REPLACEMENT => &[NODE],
             SERVICE_STOP | SERVICE_START => &["service"],
             _ => {
                 return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
@@ -86,6 +93,17 @@ impl ScheduledEvent {
                 let value = arguments.get("service").unwrap_or(&Value::Null);
                 let service = NodeService::parse(&chain.names, value)?;
                 Ok(ScheduledEvent::Service { service, runs: action == SERVICE_START })
+            }
+            NODE_FAILURE | NODE_REPLACEMENT => {
+                let count = chain.nodes.len() as u32;
+                let value = arguments.get(NODE).cloned().unwrap_or(Value::from(0));
+                let Some(node) = numbered(&value, count) else {
+                    return Err(bad(NODE, &value, &format!("the number of a node, 0 to {}", count - 1)));
+                };
+                Ok(match action {
+                    NODE_FAILURE => ScheduledEvent::NodeFailure { node },
+                    _ => ScheduledEvent::NodeReplacement { node },
+                })
             }
             _ => {
                 let of = |drive| match action {
@@ -142,6 +160,8 @@ impl ChainView<'_> {
                 self.restart_relocation();
             }
             ScheduledEvent::DriveReplacement { drive } => self.replace_drive(drive),
+            ScheduledEvent::NodeFailure { node } => self.lose_node(node),
+            ScheduledEvent::NodeReplacement { node } => self.replace_node(node),
             ScheduledEvent::Service { service, runs } => self.run_service(service, runs),
         }
     }

@@ -218,6 +218,21 @@ impl Chain {
         background::ScheduledEvent::new(self, action, arguments)
     }
 
+    /// Refuses the loss of a node that issues the load; `issuers` are the machines that attachments name.
+    pub fn check_issuers(
+        &self,
+        planned: &background::ScheduledEvent,
+        mut issuers: impl Iterator<Item = Option<u32>>,
+    ) -> Result<(), TwinError> {
+        let background::ScheduledEvent::NodeFailure { node } = planned else { return Ok(()) };
+        if issuers.any(|host| host.unwrap_or_else(|| self.machine_of(0)) == *node) {
+            let (event, remedy) =
+                ("node-failure", "the node issues the load itself: set `host` to another machine");
+            return Err(TwinError::NoSuchEvent { event, remedy });
+        }
+        Ok(())
+    }
+
     /// A window of a fast-forward begins.
     pub fn begin_window(&mut self) {
         let buffers = self.nodes.iter_mut().flat_map(|node| node.buffers.iter_mut().flatten());

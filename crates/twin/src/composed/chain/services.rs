@@ -168,6 +168,37 @@ impl ChainView<'_> {
         if !self.chain.placement.availability.is_lost(drive) {
             return;
         }
+        self.fit_empty_drive(drive);
+        let name = self.chain.drive_name(drive);
+        self.note(format!("{name} is replaced"));
+        self.restart_relocation();
+    }
+
+    /// A node and its drives are gone.
+    pub(super) fn lose_node(&mut self, node: u32) {
+        let drives: Vec<u32> =
+            self.drives_of(node).filter(|&drive| !self.chain.placement.availability.is_lost(drive)).collect();
+        drives.iter().for_each(|&drive| self.chain.placement.availability.fail(drive));
+        self.note(format!("node-{node} fails with its {} drives", drives.len()));
+        self.restart_relocation();
+    }
+
+    /// A new node with empty drives takes the place of a lost one.
+    pub(super) fn replace_node(&mut self, node: u32) {
+        let drives: Vec<u32> =
+            self.drives_of(node).filter(|&drive| self.chain.placement.availability.is_lost(drive)).collect();
+        drives.iter().for_each(|&drive| self.fit_empty_drive(drive));
+        self.note(format!("a new node takes the place of node-{node}"));
+        self.restart_relocation();
+    }
+
+    fn drives_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let drives = &self.chain.placement.drives;
+        (0..drives.count()).filter(move |&drive| drives.drive_slot(drive).node == node)
+    }
+
+    /// An empty drive is where a lost one was.
+    fn fit_empty_drive(&mut self, drive: u32) {
         self.chain.placement.availability.replace(drive);
         let group = self.chain.placement.drives.drive_slot(drive).group;
         let number = self.chain.placement.drives.number_in_group(drive);
@@ -179,8 +210,5 @@ impl ChainView<'_> {
                 }
             }
         }
-        let name = self.chain.drive_name(drive);
-        self.note(format!("{name} is replaced"));
-        self.restart_relocation();
     }
 }
