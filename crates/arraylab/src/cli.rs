@@ -290,8 +290,8 @@ pub struct SizeArgs {
     /// Growth of the workload
     #[arg(long, value_name = "PERCENT%/y:YEARSy")]
     pub growth: Option<String>,
-    /// States that are looked at [default: all; with --space only healthy]
-    #[arg(long, value_name = "STATE", value_parser = ["healthy", "drive-lost", "rebuilding", "controller-lost", "cache-off", "full"])]
+    /// States that are looked at [default: all that the arrays can be in; with --space only healthy]
+    #[arg(long, value_name = "STATE", value_parser = ["healthy", "drive-lost", "rebuilding", "controller-lost", "node-lost", "cache-off", "full"])]
     pub state: Vec<String>,
     /// Search all of a space of more than 32 designs, also what cannot be on the Pareto front
     #[arg(long)]

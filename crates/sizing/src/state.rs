@@ -22,6 +22,8 @@ pub enum State {
     Rebuilding,
     /// One controller serves all.
     ControllerLost,
+    /// A node of a cluster is lost with its drives, and their rebuild has not begun.
+    NodeLost,
     /// Writes wait for the drives.
     CacheOff,
     /// Data lies over all of the capacity.
@@ -41,14 +43,26 @@ pub(crate) enum InState {
 
 impl State {
     /// All states.
-    pub const ALL: [State; 6] = [
+    pub const ALL: [State; 7] = [
         State::Healthy,
         State::DriveLost,
         State::Rebuilding,
         State::ControllerLost,
+        State::NodeLost,
         State::CacheOff,
         State::Full,
     ];
+
+    /// States that some of the arrays can be in: a cluster loses nodes, another array controllers.
+    pub fn of_arrays(arrays: &[Configuration]) -> Vec<State> {
+        let has_nodes = |array: &Configuration| array.description.parts.nodes.is_some();
+        let is_possible = |state: &State| match state {
+            State::NodeLost => arrays.iter().any(has_nodes),
+            State::ControllerLost => !arrays.iter().all(has_nodes),
+            _ => true,
+        };
+        State::ALL.into_iter().filter(is_possible).collect()
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -57,6 +71,7 @@ impl State {
             State::DriveLost => "drive-lost",
             State::Rebuilding => "rebuilding",
             State::ControllerLost => "controller-lost",
+            State::NodeLost => "node-lost",
             State::CacheOff => "cache-off",
             State::Full => "full",
         }
@@ -107,6 +122,7 @@ impl State {
                 serves(array, events)
             }
             State::ControllerLost => controller_lost(array),
+            State::NodeLost => node_lost(array),
         }
     }
 }
@@ -154,10 +170,21 @@ fn with_phases(array: &Configuration, values: &[(&str, u64)]) -> Option<Configur
     Some(changed)
 }
 
+fn node_lost(array: &Configuration) -> Result<InState, SizingError> {
+    if array.description.parts.nodes.is_none() {
+        return Ok(InState::NotModelled("the array has no nodes".into()));
+    }
+    let unbuilt = [("failover.path", 0), ("rebuild.delay", FOR_EVER_S)];
+    Ok(match with_phases(array, &unbuilt) {
+        Some(array) => InState::Serves(Box::new(array), vec![event("node-failure", "node")]),
+        None => InState::NotModelled("its rebuild has no beginning that could be set".into()),
+    })
+}
+
 fn controller_lost(array: &Configuration) -> Result<InState, SizingError> {
     let parts = &array.description.parts;
     if parts.nodes.is_some() {
-        return Ok(InState::NotModelled("nodes that fail are not modelled".into()));
+        return Ok(InState::NotModelled("a node fails with its controllers: state `node-lost`".into()));
     }
     if parts.controllers.count.get() < 2 {
         return Ok(InState::Down("the array has one controller".into()));

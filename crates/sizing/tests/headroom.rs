@@ -124,11 +124,19 @@ fn states_are_judged() {
     let healthy = of(State::Healthy).headroom.unwrap();
     assert!(of(State::DriveLost).headroom.unwrap() < healthy, "{:?}", of(State::DriveLost));
     assert!(of(State::Rebuilding).headroom.unwrap() < healthy, "{:?}", of(State::Rebuilding));
+    assert_eq!(of(State::NodeLost).verdict, SizeVerdict::NotModelled);
     // It has one controller, without which nothing can be reached.
     assert_eq!(of(State::ControllerLost).verdict, SizeVerdict::Fails);
     let nodes = Configuration::load("replicas-12-nodes").unwrap();
-    let lost = SizeQuestion { states: vec![State::ControllerLost], ..question.clone() };
-    assert_eq!(size(&[nodes], &lost, &|| ()).unwrap()[0].verdict, SizeVerdict::NotModelled);
+    assert!(!State::of_arrays(&[nodes.clone()]).contains(&State::ControllerLost));
+    let states = vec![State::Healthy, State::ControllerLost, State::NodeLost];
+    let lost = SizeQuestion { states, ..question.clone() };
+    let of_nodes = size(&[nodes], &lost, &|| ()).unwrap();
+    assert_eq!(of_nodes[1].verdict, SizeVerdict::NotModelled);
+    // A twelfth of the replicas is missing, and not written.
+    let written = |row: usize| of_nodes[row].write_amplification.unwrap();
+    assert!((written(2) / written(0) - 11.0 / 12.0).abs() < 0.01, "{} and {}", written(0), written(2));
+    assert_eq!((written(0).round(), of_nodes[2].verdict), (3.0, SizeVerdict::Meets));
     assert!(of(State::Healthy).breaks_in_year.is_some() || healthy > 2.197, "{healthy}");
     let [low, high] = of(State::Healthy).headroom_95.unwrap();
     assert!(low <= healthy && healthy <= high);

@@ -34,9 +34,11 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     let requirements: Vec<Requirement> =
         arguments.require.iter().map(|text| Requirement::parse(text)).collect::<Result<_, _>>()?;
     let space: Vec<Axis> = arguments.space.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>()?;
+    let arrays: Vec<Configuration> =
+        arguments.array.iter().map(|name| Configuration::load(name)).collect::<Result<_, _>>()?;
     let mut states: Vec<State> = arguments.state.iter().filter_map(|name| State::named(name)).collect();
     if states.is_empty() {
-        states = if space.is_empty() { State::ALL.to_vec() } else { vec![State::Healthy] };
+        states = if space.is_empty() { State::of_arrays(&arrays) } else { vec![State::Healthy] };
     }
     let question = SizeQuestion {
         case: load.case.clone(),
@@ -47,8 +49,6 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
         states,
         effort: Effort { seeds: arguments.seeds, ..EFFORT },
     };
-    let arrays: Vec<Configuration> =
-        arguments.array.iter().map(|name| Configuration::load(name)).collect::<Result<_, _>>()?;
     let mut designs = Vec::new();
     for (name, array) in arguments.array.iter().zip(&arrays) {
         let (possible, refused) = sizing::designs(array, &space)?;

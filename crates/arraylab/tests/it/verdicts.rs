@@ -100,6 +100,15 @@ fn a_limit_is_not_shown_without_its_event() {
     assert!(page.contains("Failures: a lost controller, a lost path, a firmware update."), "{page}");
     assert!(printed_text.contains("PASS") && !printed_text.contains("not shown"), "{printed_text}");
 
+    // Of a cluster nodes are lost, not controllers; which of both a report misses follows from its array.
+    let node = "{ at: 20%, action: node-failure, with: { node: 0 } }";
+    let (code, printed_text, page) = drive_lost("twin:replicas-12-nodes", node, &[]);
+    assert_eq!(code, Some(0), "{printed_text}");
+    assert!(
+        page.contains("Failures: a lost drive and its rebuild, a lost path, a firmware update."),
+        "{page}"
+    );
+
     let never = "{ when: { written: 1g }, action: drive-failure, with: { drive: 0 } }";
     let failover = "{ at: 20%, action: controller-failover, with: { controller: 0 } }";
     let did_not = "the event `drive-failure` did not take place in the case";

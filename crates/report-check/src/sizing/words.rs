@@ -5,10 +5,11 @@ use crate::Findings;
 use serde_json::Value;
 
 /// States in their words after `also` and after a verdict.
-const STATES: [(&str, &str, &str); 5] = [
+const STATES: [(&str, &str, &str); 6] = [
     ("drive-lost", "with one drive lost", "one drive lost"),
     ("rebuilding", "while a drive is rebuilt", "a drive being rebuilt"),
     ("controller-lost", "with one controller lost", "one controller lost"),
+    ("node-lost", "with one node lost", "one node lost"),
     ("cache-off", "with the write cache off", "write cache off"),
     ("full", "with data over all of its capacity", "data over all of its capacity"),
 ];

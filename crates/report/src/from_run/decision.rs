@@ -44,12 +44,17 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
 }
 
 /// Failures that an array is bought to survive, by the action or the record of a plan's events, and as a reader knows them.
-const FAILURES: [(&str, &str); 4] = [
+const FAILURES: [(&str, &str); 5] = [
     ("drive-failure", "a lost drive and its rebuild"),
-    ("controller-failover", "a lost controller"),
+    (CONTROLLER_LOST, "a lost controller"),
+    (NODE_LOST, "a lost node"),
     (PATH_LOST, "a lost path"),
     ("firmware-update", "a firmware update"),
 ];
+/// Action that takes a controller away; controllers of a cluster are lost with their nodes.
+const CONTROLLER_LOST: &str = "controller-failover";
+/// Action that takes a node of a cluster away.
+const NODE_LOST: &str = "node-failure";
 /// Record of a path that was lost, by whatever cause.
 const PATH_LOST: &str = "path-lost";
 
@@ -59,7 +64,15 @@ fn untested_failures(source: &Source<'_>) -> Result<Vec<&'static str>, ReportErr
     let is_tested = |action: &str| {
         taken.has(action) || action == PATH_LOST && events.iter().any(|event| event.kind == PATH_LOST)
     };
-    Ok(FAILURES.iter().filter(|(action, _)| !is_tested(action)).map(|(_, shown)| *shown).collect())
+    let other = if is_cluster(source) { CONTROLLER_LOST } else { NODE_LOST };
+    let untested = FAILURES.iter().filter(|(action, _)| *action != other && !is_tested(action));
+    Ok(untested.map(|(_, shown)| *shown).collect())
+}
+
+/// Returns whether the run's array is a twin's that has nodes; nobody knows it of a device.
+fn is_cluster(source: &Source<'_>) -> bool {
+    let Some(array) = source.manifest.array.as_ref().filter(|_| source.is_simulated()) else { return false };
+    plan::parse_array(&array.source, &array.text).is_ok_and(|parsed| parsed.parts.nodes.is_some())
 }
 
 fn list(failures: &[&'static str]) -> Cited {

@@ -35,7 +35,7 @@ impl Model {
         first..first + self.controllers_per_node
     }
 
-    /// What happens to each drive of a node, without a note of each; says how many they are.
+    /// Lets the same happen to each drive of a node, without a note of each; returns how many they are.
     fn each_drive_of(
         &mut self,
         node: u32,
