@@ -139,13 +139,13 @@ fn a_new_node_takes_the_place_of_a_lost_one() {
     at_event(&mut twin, 2.1, "node-replacement", 4);
     assert_eq!(errors(&samples(&mut twin, 70, 3)), 0);
     let says: Vec<String> = notes(&mut twin).into_iter().map(|(_, says)| says).collect();
-    for said in [
+    for message in [
         "node-4 fails with its 2 drives",
         "node-4 is lost already",
         "a new node takes the place of node-4",
         "node-4 is there: it needs no replacement",
     ] {
-        assert!(says.iter().any(|says| says == said), "{said}: {says:?}");
+        assert!(says.iter().any(|says| says == message), "{message}: {says:?}");
     }
     let before = commands(&twin, 4);
     assert_eq!(errors(&samples(&mut twin, 70, 1)), 0);

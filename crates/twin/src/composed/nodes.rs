@@ -39,7 +39,7 @@ impl Model {
     fn each_drive_of(
         &mut self,
         node: u32,
-        mut happens: impl FnMut(&mut super::rebuild::SetView<'_>, layout::DriveIndex),
+        mut handle: impl FnMut(&mut super::rebuild::SetView<'_>, layout::DriveIndex),
     ) -> usize {
         let notes = self.notes.len();
         let mut drives = std::collections::BTreeSet::new();
@@ -48,7 +48,7 @@ impl Model {
             let places = 0..state.set.slots.len() as layout::DriveIndex;
             for place in places.filter(|&place| u32::from(state.node_of(place)) == node).collect::<Vec<_>>() {
                 drives.insert(self.sets[set].drive_in(place));
-                happens(&mut self.set_view(set), place);
+                handle(&mut self.set_view(set), place);
             }
         }
         self.notes.truncate(notes);
