@@ -79,6 +79,17 @@ pub fn explain(kind: Kind) -> Explanation {
                 "onset_s and depth_percent; without garbage collection there is nothing to wait for, and the finding is no-write-cliff.",
             ],
         ),
+        Kind::RampFall => (
+            "A fall of the write rate within the ramp, which is not counted: a write cache or a reserve was used up before counting began.",
+            "The highest rate of an interval of the ramp, with neighbours of at least 90 % of it, beside the first ten intervals \
+             that are counted: a fall of 20 % at least, and of five standard deviations of those. Not under a held rate, nor \
+             where events, limits or loads that come and go change it.",
+            [
+                "run purchase --target twin:hybrid-read-cache --stage long-write --set runtime=60",
+                "run purchase --target twin:hybrid-read-cache,write_cache=off --stage long-write --set runtime=60",
+                "depth_percent: the write cache takes in what the ramp writes at first; without it there is nothing to fill.",
+            ],
+        ),
         Kind::NoWriteCliff => (
             "A series of writes in which no lasting fall was found, with the smallest fall that would have been.",
             "As write-cliff. A series of fewer than eight intervals, or of a held rate, cannot show one.",

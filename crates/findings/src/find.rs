@@ -4,7 +4,7 @@ use crate::observation::{Missing, Observation, ObservedCase};
 use crate::{Finding, Kind};
 use crate::{
     bounds, conformance, disruption, found_load, host_balance, level, limit, path_balance, penalty,
-    steady_state, write_cliff,
+    ramp_fall, steady_state, write_cliff,
 };
 use plan::Plan;
 use std::sync::Arc;
@@ -62,6 +62,7 @@ impl Findings {
             all.extend(found_load::of(case));
             if !observation.is_round(case) {
                 all.extend(write_cliff::of(case));
+                all.extend(ramp_fall::of(case));
                 all.extend(steady_state::of(case));
             }
             all.extend(disruption::of(case));

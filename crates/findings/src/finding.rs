@@ -106,6 +106,8 @@ facts! {
     Level = "level",
     /// A lasting fall of the write rate.
     WriteCliff = "write-cliff",
+    /// A fall of the write rate within the ramp, which is not counted.
+    RampFall = "ramp-fall",
     /// A series of writes without a cliff, or one that cannot show any.
     NoWriteCliff = "no-write-cliff",
     /// SNIA's steady state, reached or not.

@@ -31,6 +31,7 @@ mod observation;
 mod over_time;
 mod path_balance;
 mod penalty;
+mod ramp_fall;
 mod requirements;
 mod statistics;
 mod steady_state;

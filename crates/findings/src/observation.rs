@@ -12,8 +12,8 @@ pub(crate) use counters::{is_read as is_counter_read, over_time as counters_over
 pub(crate) use limits::{of_case as limits_of_case, visit_cases_of};
 pub(crate) use read::{needs_counters, rounds};
 
-use crate::FoundLoad;
 use crate::unwritten_reads::UNWRITTEN_MOST;
+use crate::{FoundLoad, Rate};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -294,9 +294,35 @@ impl ObservedCase {
         self.result.write.as_ref().is_some_and(|write| write.ios > 0)
     }
 
+    /// Returns whether events, limits or loads that come and go change its rate.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        let span = |series: &[Interval]| Some((series.first()?.start_s, series.last()?.end_s));
+        let mut spans = self.loads.iter().map(|(_, series)| span(series));
+        let come_and_go =
+            spans.next().is_some_and(|first| first.is_none() || spans.any(|span| span != first));
+        !self.moments.is_empty() || !self.limits.is_empty() || come_and_go
+    }
+
     /// `stage/case`, the tail of identifiers.
     pub fn path(&self) -> String {
         format!("{}/{}", self.stage, self.name)
+    }
+}
+
+/// Rate of one direction, or of both, over some intervals; 0 over none.
+pub(crate) fn rate_over<'a>(
+    intervals: impl IntoIterator<Item = &'a Interval>,
+    flow: impl Fn(&Interval) -> Flow,
+) -> Rate {
+    let (mut total, mut time_s) = (Flow::default(), 0.0);
+    for interval in intervals {
+        total.add(&flow(interval));
+        time_s += interval.length_s();
+    }
+    if time_s > 0.0 {
+        Rate { iops: total.ios / time_s, bw_bytes_per_s: total.bytes / time_s }
+    } else {
+        Rate::default()
     }
 }
 

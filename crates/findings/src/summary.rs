@@ -7,7 +7,7 @@ use crate::finding::{Fact, Finding};
 use crate::observation::ObservedCase;
 use crate::statistics::median;
 use crate::words::CaseWords;
-use crate::{Conclusion, Findings, Kind, Level, Limit, Rate, WriteCliff, cited, words};
+use crate::{Conclusion, Findings, Kind, Level, Limit, RampFall, Rate, WriteCliff, cited, words};
 
 /// Three questions, each with its answer where a finding gives one.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +69,16 @@ impl Findings {
         self.of_kind(Kind::WriteCliff)
             .filter_map(|finding| match &finding.fact {
                 Fact::WriteCliff(cliff) => Some((finding, &**cliff)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Falls of the write rate within ramps.
+    pub(crate) fn ramp_falls(&self) -> Vec<(&Finding, &RampFall)> {
+        self.of_kind(Kind::RampFall)
+            .filter_map(|finding| match &finding.fact {
+                Fact::RampFall(fall) => Some((finding, &**fall)),
                 _ => None,
             })
             .collect()
@@ -319,10 +329,24 @@ impl Findings {
         };
         if let Some((finding, _)) = longest(true) {
             rests_on.push(finding);
-            return Some(cited!(
+            let mut text = cited!(
                 "Writes did not fall within the tested range, at most {} at a stretch.",
                 finding.number("length_s").duration()
-            ));
+            );
+            let ramp_falls = self.ramp_falls();
+            if let Some((fall, _)) =
+                ramp_falls.iter().max_by(|a, b| a.1.depth_percent.total_cmp(&b.1.depth_percent))
+            {
+                rests_on.push(*fall);
+                text.push(cited!(
+                    "\nIn the ramp before, which is not counted, they fell by {} after {}, with {} written: {}.",
+                    fall.number("depth_percent").percent(),
+                    fall.number("onset_s").duration(),
+                    fall.number("bytes_written").gigabytes(),
+                    self.load_of(fall)
+                ));
+            }
+            return Some(text);
         }
         let (finding, none) = longest(false)?;
         rests_on.push(finding);

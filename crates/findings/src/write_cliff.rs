@@ -7,9 +7,9 @@
 mod search;
 
 use crate::finding::Finding;
-use crate::observation::{Flow, Interval, ObservedCase};
+use crate::observation::{Flow, Interval, ObservedCase, rate_over};
 use crate::statistics::{mean, slope};
-use crate::{Fall, NoWriteCliff, Rate, Recovery, WriteCliff};
+use crate::{Fall, NoWriteCliff, Recovery, WriteCliff};
 use search::{Found, INTERVALS_LEAST, search};
 
 pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
@@ -29,7 +29,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         return Some(none("the load holds a fixed rate, under which a fall cannot be told".into(), None));
     }
     // What is done to the target moves the rate by itself: those falls are disruptions, and limits.
-    if !case.moments.is_empty() || !case.limits.is_empty() || come_and_go(&case.loads) {
+    if case.is_disturbed() {
         let reason = "events, limits or loads that come and go change the rate while it runs, so a fall says nothing of a reserve";
         return Some(none(reason.into(), None));
     }
@@ -46,31 +46,11 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     })
 }
 
-/// Returns true if some of several loads are not there from beginning to end.
-fn come_and_go(loads: &[(String, Vec<Interval>)]) -> bool {
-    let span = |series: &[Interval]| Some((series.first()?.start_s, series.last()?.end_s));
-    let mut spans = loads.iter().map(|(_, series)| span(series));
-    spans.next().is_some_and(|first| first.is_none() || spans.any(|span| span != first))
-}
-
-/// The rate of one direction over some intervals, without those that were outliers.
-fn rate(intervals: &[Interval], outliers: &[bool], flow: impl Fn(&Interval) -> Flow) -> Rate {
-    let (mut total, mut time_s) = (Flow::default(), 0.0);
-    for (interval, _) in intervals.iter().zip(outliers).filter(|(_, is_outlier)| !**is_outlier) {
-        total.add(&flow(interval));
-        time_s += interval.length_s();
-    }
-    if time_s > 0.0 {
-        Rate { iops: total.ios / time_s, bw_bytes_per_s: total.bytes / time_s }
-    } else {
-        Rate::default()
-    }
-}
-
 fn describe(case: &ObservedCase, counted: &[Interval], falls: &search::Falls) -> Finding {
     let outliers = &falls.outliers;
     let over = |from: usize, to: usize, flow: fn(&Interval) -> Flow| {
-        rate(&counted[from..to], &outliers[from..to], flow)
+        let kept = counted[from..to].iter().zip(&outliers[from..to]).filter(|(_, is_outlier)| !**is_outlier);
+        rate_over(kept.map(|(interval, _)| interval), flow)
     };
     let writes = |interval: &Interval| interval.write;
     let described: Vec<Fall> = falls

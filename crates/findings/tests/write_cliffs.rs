@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use findings::{Fact, Findings, WriteCliff};
+use findings::{Fact, Findings, RampFall, WriteCliff};
 use load::Random;
 use synthetic::{Run, Series, normal};
 
@@ -93,6 +93,53 @@ fn cliff(values: &[f64]) -> Option<WriteCliff> {
         Fact::WriteCliff(cliff) => Some(*cliff),
         _ => None,
     })
+}
+
+/// The fall within a ramp of so many intervals of 5 s.
+fn ramp_fall(values: &[f64], ramp: usize, more: &[(&str, &str)]) -> Option<RampFall> {
+    let mut series = Series::writes(values, 5.0, 4096.0);
+    series.intervals[..ramp].iter_mut().for_each(|interval| interval.is_ramp = true);
+    let settings = [&[("rw", "randwrite"), ("bs", "4096")], more].concat();
+    let run = Run::new("synthetic").case("long", "bs=4096", &settings, &series);
+    let findings = Findings::of(run.observation());
+    let sentence = "Within the ramp, which is not counted, writes fall";
+    let conclusions = findings.conclusions();
+    let says = conclusions.iter().any(|conclusion| conclusion.text.to_string().starts_with(sentence));
+    let found = findings.all.into_iter().find_map(|finding| match finding.fact {
+        Fact::RampFall(fall) => Some(*fall),
+        _ => None,
+    });
+    assert_eq!(found.is_some(), says);
+    found
+}
+
+/// Proves that a reserve which is used up within the ramp is found with its onset and bytes, though what is counted never falls;
+/// that a level, a warm-up, a held rate and 15 % of noise make none.
+#[test]
+fn falls_within_the_ramp_are_found() {
+    let filled = |ramp: &[f64]| {
+        [ramp, &[1_200.0, 1_210.0, 1_190.0, 1_200.0, 1_205.0, 1_195.0, 1_200.0, 1_200.0]].concat()
+    };
+    let cached = filled(&[831_000.0, 830_000.0, 239_000.0, 1_250.0, 1_150.0, 1_200.0]);
+    assert_eq!(cliff(&cached[6..]), None);
+    let fall = ramp_fall(&cached, 6, &[]).unwrap();
+    assert_eq!((fall.onset_s, fall.before.iops, fall.after.iops), (10.0, 830_500.0, 1_200.0));
+    assert_eq!(fall.bytes_written, 1_661_000.0 * 5.0 * 4096.0);
+    assert!((fall.depth_percent - 99.8555).abs() < 1e-3, "{}", fall.depth_percent);
+    // As long as the ramp: the fall is at its end.
+    let at_the_end = ramp_fall(&filled(&[9_000.0, 9_050.0, 9_000.0, 9_020.0]), 4, &[]).unwrap();
+    assert_eq!(at_the_end.onset_s, 20.0);
+
+    assert_eq!(ramp_fall(&cached, 6, &[("rate_iops", "2000")]), None);
+    assert_eq!(ramp_fall(&filled(&[1_190.0, 1_210.0, 1_200.0]), 3, &[]), None);
+    assert_eq!(ramp_fall(&filled(&[200.0, 700.0, 1_100.0, 1_200.0]), 4, &[]), None);
+    assert_eq!(ramp_fall(&filled(&[1_450.0, 1_450.0]), 2, &[]), None, "17 % deep");
+    let mut random = Random::from_seed(20_261_125);
+    let count = repetitions(200);
+    let noisy =
+        |random: &mut Random| (0..40).map(|_| 9_000.0 * (1.0 + 0.15 * normal(random))).collect::<Vec<_>>();
+    let made_up = (0..count).filter(|_| ramp_fall(&noisy(&mut random), 12, &[]).is_some()).count();
+    assert!(made_up as u64 * 100 <= count, "{made_up} of {count}");
 }
 
 fn repetitions(normal_count: u64) -> u64 {

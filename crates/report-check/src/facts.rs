@@ -13,6 +13,7 @@ use disruption::disruption;
 use parts::{host_balance, path_balance, uses};
 use serde_json::{Map, Value};
 use steady::steady;
+use write_cliff::ramp_fall;
 
 /// Check of a run's findings against its samples.
 pub struct Facts<'a> {
@@ -29,6 +30,7 @@ impl Facts<'_> {
         match (kind, case) {
             ("level", Some(case)) => level(&mut differences, case),
             ("write-cliff", _) => self.write_cliff(&mut differences),
+            ("ramp-fall", Some(case)) => ramp_fall(&mut differences, case),
             ("no-write-cliff", _) => {
                 let Some(case) = self.case_or_stage(fields) else {
                     return vec![format!("{}: about no case of the run", text(fields, "id"))];

@@ -54,6 +54,20 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ),
     ("In [count(write-cliff)] writes fall, after [min(onset_s)] to [max(onset_s)].", None),
     (
+        "Within the ramp, which is not counted, writes fall by [depth_percent] after [onset_s] and [bytes_written] written: from \
+         [before.iops] ([before.bw_bytes_per_s]) to [after.iops] ([after.bw_bytes_per_s]) (*).",
+        None,
+    ),
+    (
+        "Within the ramp, which is not counted, writes fall in [count(ramp-fall)], most by [depth_percent] after [onset_s] and \
+         [bytes_written] written: from [before.iops] ([before.bw_bytes_per_s]) to [after.iops] ([after.bw_bytes_per_s]) (*).",
+        None,
+    ),
+    (
+        "In the ramp before, which is not counted, they fell by [depth_percent] after [onset_s], with [bytes_written] written: *.",
+        None,
+    ),
+    (
         "No write cliff was found in [count(no-write-cliff)] with writes, the longest of [length_s]: *. Whether longer load \
          would bring one is not proven.",
         None,

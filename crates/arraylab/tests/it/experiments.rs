@@ -30,6 +30,7 @@ fn is_shown(kind: Kind, found: &[Value]) -> bool {
         // 1.4 % over ten minutes of exact simulation; windows of fast-forward once made more of it.
         Kind::Level => above("variation_percent", 1.0),
         Kind::WriteCliff => above("depth_percent", 40.0),
+        Kind::RampFall => above("depth_percent", 90.0),
         Kind::NoWriteCliff => !found.is_empty(),
         Kind::SteadyState | Kind::SteadyRounds => {
             found.iter().any(|one| one["reached"] == true) && above("round", 5.0)
@@ -71,8 +72,14 @@ fn differs_without_its_mechanism(kinds: &[Kind]) {
     }
 }
 
-const OF_SERIES: [Kind; 5] =
-    [Kind::WriteCliff, Kind::NoWriteCliff, Kind::SteadyState, Kind::SteadyRounds, Kind::Level];
+const OF_SERIES: [Kind; 6] = [
+    Kind::WriteCliff,
+    Kind::RampFall,
+    Kind::NoWriteCliff,
+    Kind::SteadyState,
+    Kind::SteadyRounds,
+    Kind::Level,
+];
 const OF_CASES: [Kind; 7] = [
     Kind::FoundLoad,
     Kind::Saturation,

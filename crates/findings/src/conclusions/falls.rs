@@ -39,7 +39,45 @@ impl Findings {
         if found.is_empty() {
             sentences.extend(self.no_cliff());
         }
+        sentences.extend(self.ramp_fall());
         sentences
+    }
+
+    /// Conclusion on falls within a ramp, the deepest of them told.
+    fn ramp_fall(&self) -> Option<Conclusion> {
+        let found = self.ramp_falls();
+        let (deepest, _) = found.iter().max_by(|a, b| a.1.depth_percent.total_cmp(&b.1.depth_percent))?;
+        let number = |field: &str| deepest.number(field);
+        let own = cited!(
+            "by {} after {} and {} written: from {} ({}) to {} ({})",
+            number("depth_percent").percent(),
+            number("onset_s").duration(),
+            number("bytes_written").gigabytes(),
+            number("before.iops").iops(),
+            number("before.bw_bytes_per_s").bandwidth(),
+            number("after.iops").iops(),
+            number("after.bw_bytes_per_s").bandwidth()
+        );
+        let all: Vec<Source> =
+            found.iter().map(|(finding, _)| Source::finding(&finding.id, "onset_s")).collect();
+        let text = match found.len() {
+            1 => cited!(
+                "Within the ramp, which is not counted, writes fall {} ({}).",
+                own,
+                self.load_of(deepest)
+            ),
+            _ => cited!(
+                "Within the ramp, which is not counted, writes fall in {}, most {} ({}).",
+                Quantity::count_of(&all).count("case"),
+                own,
+                self.load_of(deepest)
+            ),
+        };
+        Some(Conclusion {
+            weight: 41,
+            text,
+            findings: found.iter().map(|(finding, _)| finding.id.clone()).collect(),
+        })
     }
 
     fn fall(&self, finding: &Finding, cliff: &WriteCliff) -> Cited {

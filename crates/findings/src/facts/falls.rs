@@ -71,6 +71,21 @@ pub struct WriteCliff {
     pub step_standard_errors: f64,
 }
 
+/// A fall of the write rate within the ramp, after which counting began.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RampFall {
+    /// End of the level before, in seconds since the start of the case's load.
+    pub onset_s: f64,
+    /// Bytes written until then.
+    pub bytes_written: f64,
+    /// Highest write rate of the ramp.
+    pub before: Rate,
+    /// Write rate of the first intervals that are counted.
+    pub after: Rate,
+    /// Share of the level before that is lost, in percent.
+    pub depth_percent: f64,
+}
+
 /// Reason why no cliff is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NoWriteCliff {

@@ -42,6 +42,18 @@ const FIELDS: &[(&str, &[&str])] = &[
             "further_falls.depth_percent",
         ],
     ),
+    (
+        "ramp-fall",
+        &[
+            "onset_s",
+            "bytes_written",
+            "before.iops",
+            "before.bw_bytes_per_s",
+            "after.iops",
+            "after.bw_bytes_per_s",
+            "depth_percent",
+        ],
+    ),
     ("no-write-cliff", &["intervals", "length_s", "smallest_visible_percent"]),
     ("steady-state", &["round", "at_s", "average", "range_percent", "slope_percent"]),
     ("saturation", &["at", "at_least", "iops", "maximum_iops", "mean_latency_ns"]),

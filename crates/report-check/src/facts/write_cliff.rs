@@ -17,12 +17,7 @@ impl Facts<'_> {
         };
         let is_edge = counted.iter().any(|one| (one.start_s - onset_s).abs() < 1e-6);
         differences.require(is_edge, "its onset is at no beginning of an interval");
-        let written: f64 = case
-            .intervals
-            .iter()
-            .filter(|one| one.end_s <= onset_s + 1e-9)
-            .map(|one| one.flows[1].bytes)
-            .sum();
+        let written = until_bytes(&case, onset_s);
         differences.expect("bytes_written", Some(written), EXACT);
         let fall_s = number(fields, "fall_s").unwrap_or(0.0);
         let further: Vec<f64> =
@@ -89,6 +84,43 @@ impl Facts<'_> {
         }
         whole
     }
+}
+
+/// A fall of the write rate within a ramp: the level before ends with its onset and has the highest rate of the ramp in it, the level
+/// after is that of the first ten counted intervals.
+pub(super) fn ramp_fall(differences: &mut Differences<'_>, case: &Case) {
+    let fields = differences.fields;
+    let onset_s = number(fields, "onset_s").unwrap_or(f64::NAN);
+    let ramp: Vec<&Interval> =
+        case.intervals.iter().filter(|one| one.is_ramp && one.length_s() > 0.0).collect();
+    let until: Vec<&Interval> = ramp.iter().filter(|one| one.end_s <= onset_s + 1e-9).copied().collect();
+    differences.require(
+        until.last().is_some_and(|last| (last.end_s - onset_s).abs() < 1e-6),
+        "its onset is at no end of an interval of the ramp",
+    );
+    let rate = |one: &Interval| one.flows[1].bytes / one.length_s();
+    let highest = ramp.iter().map(|one| rate(one)).fold(0.0, f64::max);
+    let level = until.iter().rev().take_while(|one| rate(one) >= 0.9 * highest);
+    let before = rates(level.clone().copied(), Some(1));
+    differences.require(
+        level.clone().any(|one| rate(one) == highest),
+        "the ramp's highest rate is not in the level before",
+    );
+    let after = rates(case.counted().iter().take(10), Some(1));
+    for (name, level) in [("before", before), ("after", after)] {
+        differences.expect(&format!("{name}.iops"), level.map(|level| level.0), EXACT);
+        differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), EXACT);
+    }
+    let depth = before.zip(after).map(|(before, after)| 100.0 * (1.0 - after.1 / before.1));
+    differences.expect("depth_percent", depth, EXACT);
+    differences.require(depth.is_some_and(|depth| depth >= 20.0), "its fall is less than a fifth");
+    differences.expect("bytes_written", Some(until_bytes(case, onset_s)), EXACT);
+}
+
+/// Bytes written in the intervals that end with a moment.
+fn until_bytes(case: &Case, end_s: f64) -> f64 {
+    let until = case.intervals.iter().filter(|one| one.end_s <= end_s + 1e-9);
+    until.map(|one| one.flows[1].bytes).sum()
 }
 
 /// I/Os and bytes a second of some intervals, of one direction or of both.

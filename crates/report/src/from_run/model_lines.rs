@@ -107,17 +107,21 @@ pub fn lacking(text: &str) -> Vec<Cited> {
         ));
     }
     if has(plan::RESOLVED) {
-        lines.push(cited!("The model has no nodes that fail and no wear."));
-        let has_service = |service: &str| {
-            text.lines().any(|line| line.starts_with(&format!("{}{service}.", plan::RESOLVED)))
-        };
-        if has_service("reduction") || has_service("snapshots") {
+        lines.push(cited!("The model has no wear."));
+        let has_key =
+            |key: &str| text.lines().any(|line| line.starts_with(&format!("{}{key}.", plan::RESOLVED)));
+        if has_key("nodes") {
+            lines.push(cited!(
+                "A node that was lost is replaced by an empty one: the model has no node that comes back with its data."
+            ));
+        }
+        if has_key("reduction") || has_key("snapshots") {
             lines.push(cited!(
                 "Its stored data stays at its address: the model has no log-structured placement and no cleaning, which slow arrays that \
                  write so as they fill."
             ));
         }
-        if has_service("mirror") {
+        if has_key("mirror") {
             lines.push(cited!(
                 "A mirror whose link is lost answers at once without its second array; arrays that wait first are not modelled."
             ));
