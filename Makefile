@@ -6,7 +6,7 @@ STATIC_TARGET := x86_64-unknown-linux-gnu
 
 REPORTS_DIR := $(TARGET_DIR)/reports
 
-.PHONY: dist-ublk all validate reports demo docs test test-long test-vm smoke-vm lint format clippy dist clients ublk wheel test-python
+.PHONY: dist-ublk all validate reports demo docs test test-long test-vm random-vm smoke-vm lint format clippy dist clients ublk wheel test-python
 
 all:
 	$(CARGO) build --release --locked --bin arraylab
@@ -55,14 +55,22 @@ test-long: lint
 	@scripts/install-test-clients.sh --long
 	@ARRAYLAB_LONG=1 CARGO=$(CARGO) scripts/run-tests.py --tolerant "python=scripts/test-python.sh" -- --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
-	@$(MAKE) --no-print-directory test-vm RANDOM_COMBINATIONS=500 VM_LIMIT_S=7200
+	@$(MAKE) --no-print-directory test-vm VM_LIMIT_S=7200
+	@$(MAKE) --no-print-directory random-vm
 
 # The tests of vm/ in a virtual machine with a real kernel, with the static binary; BINARY=path tests another one.
 RANDOM_COMBINATIONS ?= 60
-VM_LIMIT_S ?= 1140
+VM_LIMIT_S ?= 5400
 test-vm:
 	@binary="$(BINARY)"; [ -n "$$binary" ] || binary=$$(CARGO=$(CARGO) vm/build-binary.sh) && \
 	    vm/run.py --binary "$$binary" --random $(RANDOM_COMBINATIONS) --limit $(VM_LIMIT_S) --state $(TARGET_DIR)/vm
+
+# Random combinations of its guard in number, in parts: stopped and started again, it goes on with the part that was not done.
+COMBINATIONS ?= 500
+FIRST_SEED ?= 1
+random-vm:
+	@binary="$(BINARY)"; [ -n "$$binary" ] || binary=$$(CARGO=$(CARGO) vm/build-binary.sh) && \
+	    vm/random-parts.py --binary "$$binary" --count $(COMBINATIONS) --seed $(FIRST_SEED) --state $(TARGET_DIR)/vm-random
 
 # The part of it that `make test` runs, with the binary of the tests: its glibc is the machine's, both being Debian's. Its limit is
 # for a hang; two idle cores need a fraction of it.

@@ -29,6 +29,11 @@ BOOT_DEADLINE_S = 420
 GRACE_S = 90
 # The machine says every 5 s that it runs processes.
 ALIVE_DEADLINE_S = 120
+POLL_S = 0.5
+# A look that comes so much later than the one before shows that this process was stopped or got no processor.
+LATE_LOOK_S = 2
+# Time that the host takes from a machine extends the limit of all tests, but never beyond so many times it on the clock.
+LIMIT_FACTOR = 5
 DISKS = ["s0", "s1", "s2", "s3", "s4", "s5", "mp", "n01", "n02", "nm"]
 # Two host-side characters that XML 1.0 forbids would make the file unreadable.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
@@ -70,15 +75,29 @@ def read_group(path):
     return group
 
 
+class Limit:
+    """Time for all tests, without what the host took from the machines that have run."""
+
+    def __init__(self, seconds):
+        self.seconds, self.began, self.starved_s = seconds, time.monotonic(), 0.0
+
+    def is_over(self, starved_s=0.0):
+        """With what was taken from a machine that still runs."""
+        passed_s = time.monotonic() - self.began
+        return passed_s - self.starved_s - starved_s > self.seconds or passed_s > LIMIT_FACTOR * self.seconds
+
+
 class Machine:
     """One boot: a share with the tests to run, disks, and QEMU."""
 
     def __init__(self, image, directory, binary, seed):
         self.image, self.directory, self.binary, self.seed = image, directory, binary, seed
         self.share = directory / "share"
-        # Seconds that the machine was ready to run and the host gave it no processor: those of its thread that waited longest, so that
-        # they are never more than have passed; of each thread; and what it was when a file of the machine was first seen.
-        self.starved_s, self.waited_ns, self.starved_at = 0.0, {}, {}
+        # Seconds that the host gave the machine no processor: those that its thread which waited longest was ready to run, so that
+        # they are never more than have passed, and those that the machine or this process was stopped (SIGSTOP); of each thread; and
+        # what it was when a file of the machine was first seen.
+        self.starved_s, self.stopped_s, self.waited_ns, self.starved_at = 0.0, 0.0, {}, {}
+        self.looked_at, self.processor_s = time.monotonic(), 0.0
         shutil.rmtree(directory, ignore_errors=True)
         (directory / "disks").mkdir(parents=True)
         (self.share / "results").mkdir(parents=True)
@@ -136,7 +155,7 @@ class Machine:
         emulator = loader + [image / "qemu/usr/bin/qemu-system-x86_64"] + command + options.get("qemu", "").split()
         return [str(argument) for argument in emulator]
 
-    def run(self, tests, options, random_count, ends_at):
+    def run(self, tests, options, random_count, limit):
         """Boots, watches until the machine is off, and fills in the results of `tests`. Why it was ended, or None."""
         self.prepare(tests, random_count)
         environment = dict(os.environ, QEMU_MODULE_DIR=str(self.image / "qemu/usr/lib/x86_64-linux-gnu/qemu"))
@@ -149,11 +168,11 @@ class Machine:
             started = time.monotonic()
             while True:
                 try:
-                    process.wait(timeout=0.5)
+                    process.wait(timeout=POLL_S)
                     break
                 except subprocess.TimeoutExpired:
                     self.tell_starvation(process.pid)
-                    ended_because = self.overdue(tests, started, ends_at)
+                    ended_because = self.overdue(tests, started, limit)
                     if ended_because:
                         break
         finally:
@@ -164,27 +183,42 @@ class Machine:
         return ended_because
 
     def tell_starvation(self, pid):
-        """Deadlines here and in the guest are extended by it: on a busy host a machine may get no processor for minutes."""
+        """Deadlines here and in the guest are extended by it: on a busy host a machine may get no processor for minutes, and somebody may
+        stop it, or this process, and let it go on later."""
         for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
             try:
                 self.waited_ns[path.parent.name] = int(path.read_text().split()[1])
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
-        before, self.starved_s = self.starved_s, max(self.waited_ns.values(), default=0) / 1e9
+        waited_s = max(self.waited_ns.values(), default=0) / 1e9
+        before, now = self.starved_s, time.monotonic()
+        passed_s, self.looked_at = now - self.looked_at, now
+        if passed_s > LATE_LOOK_S or self.is_stopped(pid):
+            self.stopped_s += max(0.0, passed_s - (waited_s + self.stopped_s - before))
+        self.starved_s = waited_s + self.stopped_s
         if int(self.starved_s) > int(before):
             # Replaced, so that the guest never reads half a number.
             (self.share / "starved.new").write_text(f"{int(self.starved_s)}\n")
             os.replace(self.share / "starved.new", self.share / "starved")
+
+    def is_stopped(self, pid):
+        """Also notes the processor time that QEMU has taken."""
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return False  # it has ended meanwhile
+        self.processor_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return fields[0] == "T"
 
     def age_s(self, path):
         """Since a file was written, without the time that the machine had no processor."""
         written_at = path.stat().st_mtime
         return time.time() - written_at - (self.starved_s - self.starved_at.setdefault((path, written_at), self.starved_s))
 
-    def overdue(self, tests, started, ends_at):
+    def overdue(self, tests, started, limit):
         """What has taken too long, seen from outside: the guest may be past saying so."""
         now = time.monotonic()
-        if now > ends_at:
+        if limit.is_over(self.starved_s):
             return "the time for all tests is over"
         results, alive = self.share / "results", self.share / "alive"
         begun = [(test, results / f"{test}.begin") for test in tests]
@@ -218,14 +252,21 @@ def tail_of(log):
     return of_test.splitlines()[-25:] + [mark] + of_kernel.splitlines()[-10:]
 
 
-def run_group(name, tests, options, arguments, image, ends_at):
-    """Runs tests in as many machines as it takes."""
-    waiting, boot = tests, 0
-    while waiting and time.monotonic() < ends_at:
+def run_group(name, tests, options, arguments, image, limit):
+    """Runs tests in as many machines as it takes. The processor time of all of them, in seconds."""
+    waiting, boot, processor_s = tests, 0, 0.0
+    while waiting and not limit.is_over():
         boot += 1
         machine = Machine(image, arguments.state / (name if boot == 1 else f"{name}-{boot}"), arguments.binary, arguments.seed)
-        why = machine.run(waiting, options, arguments.random, ends_at)
-        print(f"{machine.directory.name}: the host gave it no processor for {machine.starved_s:.0f} s", flush=True)
+        why = machine.run(waiting, options, arguments.random, limit)
+        processor_s += machine.processor_s
+        # With several machines at once each is starved by the others as well, at the same time.
+        limit.starved_s += machine.starved_s / arguments.jobs
+        print(
+            f"{machine.directory.name}: {machine.processor_s:.0f} s of processor time; the host gave it no processor for"
+            f" {machine.starved_s:.0f} s",
+            flush=True,
+        )
         left = [test for test in waiting if test.status == "not run"]
         for test in waiting:
             if test.status != "not run":
@@ -241,6 +282,7 @@ def run_group(name, tests, options, arguments, image, ends_at):
             print(f"FAIL {name}: {left[0].status}\n{tail}", flush=True)
             break
         waiting = left
+    return processor_s
 
 
 def write_junit(path, groups, seconds):
@@ -298,7 +340,7 @@ def main():
     parser.add_argument("--state", type=Path, default=VM.parent / "target/vm", help="where results lie (target/vm)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random combinations (the time)")
     parser.add_argument("--random", type=int, default=60, help="how many random combinations (60)")
-    parser.add_argument("--limit", type=int, default=1140, help="seconds for everything (1140)")
+    parser.add_argument("--limit", type=int, default=5400, help="seconds for everything, without those that the host takes (5400)")
     parser.add_argument("--jobs", type=int, default=1, help="machines at once (1)")
     parser.add_argument("tests", nargs="*", metavar="GROUP|GROUP/TEST")
     arguments = parser.parse_args()
@@ -317,14 +359,14 @@ def main():
     arguments.state = arguments.state.resolve()
     arguments.state.mkdir(parents=True, exist_ok=True)
     # Building the machine from nothing is not counted: a mirror may be slow.
-    ends_at = time.monotonic() + arguments.limit
+    limit = Limit(arguments.limit)
     print(f"seed {arguments.seed}, state in {arguments.state}", flush=True)
     if arguments.smoke:
         jobs = [("smoke", [test for group in groups for test in group.tests], {})]
     else:
         jobs = machines(groups, arguments.jobs)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(lambda job: run_group(*job, arguments, image, ends_at), jobs))
+        processor_s = sum(pool.map(lambda job: run_group(*job, arguments, image, limit), jobs))
     seconds = time.monotonic() - started
     write_junit(arguments.state / "junit.xml", groups, seconds)
     for group in groups:
@@ -333,7 +375,10 @@ def main():
             (arguments.state / "logs" / f"{test}.log").write_text(test.log)
     tests = [test for group in groups for test in group.tests]
     failed = sum(test.status != "ok" for test in tests)
-    print(f"{len(tests) - failed} of {len(tests)} passed in {seconds:.0f} s; {arguments.state / 'junit.xml'}")
+    print(
+        f"{len(tests) - failed} of {len(tests)} passed in {seconds:.0f} s, {processor_s:.0f} s of processor time in QEMU;"
+        f" {arguments.state / 'junit.xml'}"
+    )
     return 1 if failed else 0
 
 

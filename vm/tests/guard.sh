@@ -126,7 +126,7 @@ test_a_writer_of_the_file_behind_a_loop_device_is_refused() {
 
 # F5: proves that the disk of an NBD server, whose export is mounted through /dev/nbd0, is refused.
 test_a_disk_of_an_nbd_server_is_refused() {
-    modprobe nbd
+    modprobe nbd nbds_max=1
     nbd-server 127.0.0.1:10809 "$(disk s4)" -C /dev/null -d >server 2>&1 &
     wait_for 20 attach_nbd
     mkfs.ext4 -q /dev/nbd0 32M; mkdir m; mount /dev/nbd0 m
@@ -140,7 +140,7 @@ attach_nbd() { nbd-client 127.0.0.1 10809 /dev/nbd0; }
 # deadline: 300
 test_an_nbd_address_mounted_through_the_kernel_is_refused() {
     local address=nbd://localhost option sum
-    modprobe nbd
+    modprobe nbd nbds_max=1
     mkdir m
     arraylab serve raid-levels,raid=5,disks=3,capacity=64m --listen 127.0.0.1:10809 --data "$WORK/d" --untimed >served 2>server &
     wait_for 60 test -s served

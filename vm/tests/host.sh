@@ -73,3 +73,48 @@ test_settings_are_put_back() {
     [ "$(sysctl -n vm.swappiness)" = 60 ] || fail "swappiness is $(sysctl -n vm.swappiness)"
 }
 is_set() { [ "$(cat "$1/nr_requests")" = "$2" ]; }
+
+# Proves that each case has its own settings, on both disks below a volume and of the kernel, that those of the case before are put back
+# first, that after a kill the next run puts back all of them although it sets nothing itself and looks at another disk, and that a
+# module's parameter is compared, told, and never set.
+# deadline: 240
+test_settings_of_each_case_are_put_back_after_a_kill() {
+    local run limit requests ratio swappiness queues=() queue size name
+    for name in s0 s1; do queues+=("/sys/block/$(kernel_name "$(disk $name)")/queue"); done
+    requests=$(<"${queues[0]}/nr_requests") ratio=$(sysctl -n vm.dirty_ratio) swappiness=$(sysctl -n vm.swappiness)
+    limit=$(</sys/module/scsi_mod/parameters/max_luns)
+    size=$(blockdev --getsz "$(disk s0)")
+    printf '0 %d linear %s 0\n%d %d linear %s 0\n' "$size" "$(disk s0)" "$size" "$size" "$(disk s1)" | dmsetup create lab
+    cat >plan.yaml <<PLAN
+title: Settings
+defaults: { ioengine: libaio, direct: 1, bs: 4k, iodepth: 4, rw: randread }
+stages:
+  first: { settings: { runtime: 1, "queue.nr_requests": 32, "sysctl.vm.dirty_ratio": 11, "module.scsi_mod.max_luns": 77 } }
+  second: { settings: { runtime: 100, "queue.nr_requests": 48, "sysctl.vm.swappiness": 9 } }
+PLAN
+    arraylab run plan.yaml --target /dev/mapper/lab --out run >out 2>&1 &
+    run=$!
+    wait_for 90 is_set "${queues[1]}" 48
+    wait_for 30 runs_second
+    [ "$(<"${queues[0]}/nr_requests") $(sysctl -n vm.swappiness) $(sysctl -n vm.dirty_ratio)" = "48 9 $ratio" ] \
+        || fail "second case: $(<"${queues[0]}/nr_requests") $(sysctl -n vm.swappiness) $(sysctl -n vm.dirty_ratio)"
+    kill -KILL $run; wait_for_end 10 $run
+    expect_text "parameter max_luns of module scsi_mod is $limit, not 77"
+    [ "$(</sys/module/scsi_mod/parameters/max_luns)" = "$limit" ] || fail "the module's parameter was set"
+    [ "$(<"${queues[0]}/nr_requests") $(sysctl -n vm.swappiness)" = "48 9" ] || fail "nothing is left to be put back"
+    quick_plan
+    expect 0 arraylab run plan.yaml --target "$(disk s5)" --out after
+    expect_text "nr_requests was put back to $requests" "vm.swappiness was put back to $swappiness"
+    for queue in "${queues[@]}"; do [ "$(<"$queue/nr_requests")" = "$requests" ] || fail "$queue/nr_requests is $(<"$queue/nr_requests")"; done
+    [ "$(sysctl -n vm.swappiness)" = "$swappiness" ] || fail "swappiness is $(sysctl -n vm.swappiness)"
+    python3 - run/run.sqlite <<'P'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select name, before_value, after_value from settings_changed order by id").fetchall()
+names = [name for name, _, _ in rows]
+# Made, put back between the cases, and the second case's made.
+assert names.count("vm.dirty_ratio") == 2 and names.count("vm.swappiness") == 1, rows
+assert sum(name.endswith("/nr_requests") for name in names) == 6, rows
+P
+}
+# The second case's load has begun.
+runs_second() { grep -q second out && [ "$(sysctl -n vm.swappiness)" = 9 ]; }

@@ -106,7 +106,7 @@ try_target() { # counts in `written` or `refused`
 undo_all() {
     local index
     for ((index = ${#undo[@]} - 1; index >= 0; index--)); do
-        eval "${undo[index]}" >/dev/null 2>&1 || fail "combination $number: cannot undo: ${undo[index]}"
+        eval "${undo[index]}" >/dev/null 2>&1 || undo_again "${undo[index]}" || fail "combination $number: cannot undo: ${undo[index]}"
     done
     udevadm settle -t 20
     # From what a loop device lay over, udev puts an md array together again once that is gone.
@@ -117,6 +117,13 @@ undo_all() {
     blockdev --rereadpt "$base"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
     udevadm settle -t 20
+}
+
+# When a loop device goes, udev finds the md array on what it lay over, and puts it together there: that is then held.
+undo_again() { # COMMAND
+    udevadm settle -t 20
+    mdadm -q --stop --scan 2>/dev/null || true
+    eval "$1" >/dev/null 2>&1
 }
 
 # --- layers: each makes a new `top` of the old one

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue};
 
+use crate::trim::ring_discards;
 use crate::{Interface, RingError};
 
 /// Capabilities of the engine on this kernel.
@@ -17,8 +18,10 @@ pub struct Capabilities {
     pub deferred_completion: bool,
     /// Waiting with a timeout needs no extra operation (Linux 5.11).
     pub wait_with_timeout: bool,
-    /// Discards and zeroing go through the ring (Linux 5.6).
+    /// Holes in files and zeroing go through the ring (Linux 5.6).
     pub fallocate: bool,
+    /// Discards of block devices go through the ring (Linux 6.12).
+    pub block_discard: bool,
 }
 
 /// The engine.
@@ -51,6 +54,7 @@ fn probe() -> Capabilities {
                 deferred_completion: false,
                 wait_with_timeout: false,
                 fallocate: false,
+                block_discard: false,
             };
         }
     };
@@ -71,6 +75,7 @@ fn probe() -> Capabilities {
             .is_ok(),
         wait_with_timeout,
         fallocate: is_known && operations.is_supported(opcode::Fallocate::CODE),
+        block_discard: is_known && operations.is_supported(opcode::UringCmd16::CODE) && ring_discards(),
     }
 }
 
@@ -92,6 +97,23 @@ pub(crate) fn choose(
     }
 }
 
+/// As [`choose`], for a load that may discard ranges of block devices, which needs a newer kernel than the rest.
+pub(crate) fn choose_with_discards(
+    wanted: Interface,
+    discards_blocks: bool,
+    capabilities: &Capabilities,
+) -> Result<(Interface, Option<String>), RingError> {
+    let (interface, warning) = choose(wanted, capabilities)?;
+    if interface != Interface::IoUring || !discards_blocks || capabilities.block_discard {
+        return Ok((interface, warning));
+    }
+    let why = "this kernel's io_uring cannot discard on block devices (before Linux 6.12)";
+    if wanted == Interface::IoUring {
+        return Err(RingError::refused(why, "leave the interface to `auto` to use threads instead"));
+    }
+    Ok((Interface::Threads, Some(format!("{why}: threads were used instead"))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +127,7 @@ mod tests {
             deferred_completion: false,
             wait_with_timeout: false,
             fallocate: false,
+            block_discard: false,
         };
         let (way, warning) = choose(Interface::Auto, &forbidden).unwrap();
         assert_eq!(way, Interface::Threads);
@@ -112,5 +135,27 @@ mod tests {
         assert!(choose(Interface::IoUring, &forbidden).is_err());
         let works = Capabilities { io_uring: true, why_not: None, ..forbidden };
         assert_eq!(choose(Interface::Auto, &works).unwrap(), (Interface::IoUring, None));
+    }
+
+    /// Proves that discards of block devices go to threads, with a word about it, where only the ring's discards are missing, and
+    /// that other loads stay with the ring.
+    #[test]
+    fn discards_are_left_to_threads_on_older_kernels() {
+        let older = Capabilities {
+            io_uring: true,
+            why_not: None,
+            deferred_completion: true,
+            wait_with_timeout: true,
+            fallocate: true,
+            block_discard: false,
+        };
+        let (way, warning) = choose_with_discards(Interface::Auto, true, &older).unwrap();
+        assert_eq!(way, Interface::Threads);
+        assert!(warning.unwrap().contains("before Linux 6.12"));
+        assert!(choose_with_discards(Interface::IoUring, true, &older).is_err());
+        let on_ring = Ok((Interface::IoUring, None));
+        assert_eq!(choose_with_discards(Interface::Auto, false, &older).map_err(drop), on_ring);
+        let newer = Capabilities { block_discard: true, ..older };
+        assert_eq!(choose_with_discards(Interface::Auto, true, &newer).map_err(drop), on_ring);
     }
 }

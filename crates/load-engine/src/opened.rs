@@ -148,6 +148,11 @@ impl OpenTarget {
         }
     }
 
+    /// Returns whether it is a block device.
+    pub(crate) fn is_block_device(&self) -> bool {
+        self.is_block_device
+    }
+
     pub(crate) fn file(&self) -> &File {
         &self.file
     }

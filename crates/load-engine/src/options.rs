@@ -25,7 +25,7 @@ pub enum Interface {
 /// Kind of a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrimKind {
-    /// Gives the range up (`FALLOC_FL_PUNCH_HOLE`; on a block device zeroing that may unmap).
+    /// Gives the range up: a discard of a block device, a hole in a file.
     #[default]
     Discard,
     /// Has the device write zeroes (`FALLOC_FL_ZERO_RANGE`).

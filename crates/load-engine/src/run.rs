@@ -14,7 +14,7 @@ use load::{LoadSpec, Sample, Schedule};
 use collector::Collector;
 
 use crate::arena::Arena;
-use crate::capabilities::choose;
+use crate::capabilities::{choose, choose_with_discards};
 use crate::handover::{Trial, choose_handover};
 use crate::null::Null;
 use crate::options::WORKERS_LIMIT;
@@ -25,7 +25,7 @@ use crate::striping::Striping;
 use crate::threads::Threads;
 use crate::uring::{Backing, Uring, build_ring};
 use crate::worker::{Assignment, WorkerOutcome, drive};
-use crate::{Engine, Interface, OpenTarget, RingError, RingOptions};
+use crate::{Engine, Interface, OpenTarget, RingError, RingOptions, TrimKind};
 
 /// Targets of a load.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,12 @@ pub fn run_behind(
     let (interface, fallback) = match case.targets {
         RingTargets::Null { .. } => (case.options.interface, None),
         RingTargets::NullRing { .. } => choose(Interface::IoUring, Engine::probe())?,
-        RingTargets::Open(_) => choose(case.options.interface, Engine::probe())?,
+        RingTargets::Open(targets) => {
+            let discards_blocks = case.load.shape.trim_percent > 0
+                && case.options.trim == TrimKind::Discard
+                && targets.iter().any(OpenTarget::is_block_device);
+            choose_with_discards(case.options.interface, discards_blocks, Engine::probe())?
+        }
     };
     let (striping, capacity_bytes) = match case.targets {
         RingTargets::Open(targets) => {

@@ -1,19 +1,20 @@
 //! Operations through threads with `pread` and `pwrite`, where io_uring is absent or forbidden.
 
 use std::collections::VecDeque;
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use load::IoError;
-use rustix::fs::FallocateFlags;
-use rustix::io::{Errno, IoSlice, ReadWriteFlags};
+use rustix::io::{IoSlice, ReadWriteFlags};
 
 use crate::arena::Arena;
 use crate::parts::{Parts, outcome_of};
 use crate::queue::{Kind, Queue};
 use crate::striping::{Extent, Striping};
+use crate::trim::trim;
 use crate::{OpenTarget, RingError, RingOptions, TrimKind};
 
 /// The most threads of one worker. More depth than this waits in our own queue, and the run says so.
@@ -34,12 +35,17 @@ struct Waiting {
 
 /// State that the threads of a worker share and own together: one that a device never lets go keeps its buffer.
 struct Shared {
-    files: Vec<OwnedFd>,
+    files: Vec<SharedFile>,
     arena: Arena,
     waiting: Mutex<Waiting>,
     there_is_work: Condvar,
     write_flags: ReadWriteFlags,
-    trim_flags: FallocateFlags,
+    trim: TrimKind,
+}
+
+struct SharedFile {
+    descriptor: OwnedFd,
+    is_block_device: bool,
 }
 
 /// The threads of one worker.
@@ -63,7 +69,10 @@ impl<'a> Threads<'a> {
         let failed = |error| RingError::engine("start threads", error);
         let files = targets
             .iter()
-            .map(|target| target.file().as_fd().try_clone_to_owned())
+            .map(|target| {
+                let descriptor = target.file().as_fd().try_clone_to_owned()?;
+                Ok(SharedFile { descriptor, is_block_device: target.is_block_device() })
+            })
             .collect::<Result<_, _>>()
             .map_err(failed)?;
         let shared = Arc::new(Shared {
@@ -72,11 +81,7 @@ impl<'a> Threads<'a> {
             waiting: Mutex::new(Waiting::default()),
             there_is_work: Condvar::new(),
             write_flags: if options.fua { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() },
-            trim_flags: FallocateFlags::KEEP_SIZE
-                | match options.trim {
-                    TrimKind::Discard => FallocateFlags::PUNCH_HOLE,
-                    TrimKind::WriteZeroes => FallocateFlags::ZERO_RANGE,
-                },
+            trim: options.trim,
         });
         let (tx, finished) = channel();
         let threads = Threads {
@@ -119,7 +124,8 @@ impl Shared {
     }
 
     fn carry_out(&self, Work { slot, kind, extent }: Work) -> Result<(), IoError> {
-        let file: BorrowedFd = self.files[extent.target as usize].as_fd();
+        let SharedFile { descriptor, is_block_device } = &self.files[extent.target as usize];
+        let file: BorrowedFd = descriptor.as_fd();
         let (from, length) = (extent.within_bytes as usize, extent.length_bytes as usize);
         let offset = extent.offset_bytes;
         let buffer = || {
@@ -129,17 +135,18 @@ impl Shared {
             unsafe { std::slice::from_raw_parts_mut(pointer.add(from), length) }
         };
         let moved = match kind {
-            Kind::Read => rustix::io::pread(file, buffer(), offset),
-            Kind::Write if self.write_flags.is_empty() => rustix::io::pwrite(file, buffer(), offset),
-            Kind::Write => rustix::io::pwritev2(file, &[IoSlice::new(buffer())], offset, self.write_flags),
-            Kind::Trim => {
-                rustix::fs::fallocate(file, self.trim_flags, offset, length as u64).map(|()| length)
+            Kind::Read => rustix::io::pread(file, buffer(), offset).map_err(io::Error::from),
+            Kind::Write if self.write_flags.is_empty() => {
+                rustix::io::pwrite(file, buffer(), offset).map_err(io::Error::from)
             }
-            Kind::Sync => rustix::fs::fsync(file).map(|()| length),
+            Kind::Write => rustix::io::pwritev2(file, &[IoSlice::new(buffer())], offset, self.write_flags)
+                .map_err(io::Error::from),
+            Kind::Trim => trim(file, self.trim, *is_block_device, offset, length as u64).map(|()| length),
+            Kind::Sync => rustix::fs::fsync(file).map(|()| length).map_err(io::Error::from),
         };
         match moved {
             Ok(moved) => outcome_of(moved as i32, extent.length_bytes),
-            Err(error) => Err(IoError::Os(Errno::raw_os_error(error))),
+            Err(error) => Err(IoError::Os(error.raw_os_error().unwrap_or(libc::EIO))),
         }
     }
 }

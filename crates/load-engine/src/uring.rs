@@ -12,6 +12,7 @@ use crate::capabilities::Capabilities;
 use crate::parts::{Parts, outcome_of};
 use crate::queue::{Kind, Queue};
 use crate::striping::{Extent, Striping};
+use crate::trim::{BLOCK_URING_CMD_DISCARD, fallocate_flags};
 use crate::{OpenTarget, RingError, RingOptions, TrimKind};
 
 /// The kernel's own limit of a submission queue (`IORING_MAX_ENTRIES`).
@@ -71,6 +72,8 @@ pub(crate) struct Uring<'a> {
     has_submission_thread: bool,
     needs_kernel_thread: bool,
     write_flags: i32,
+    /// Trims of block devices are discards; other trims are of this mode of fallocate(2).
+    discards: bool,
     trim_mode: i32,
     parts: Parts,
     parts_out: u64,
@@ -130,7 +133,8 @@ impl<'a> Uring<'a> {
             has_submission_thread: options.sqpoll,
             needs_kernel_thread,
             write_flags: if options.fua { libc::RWF_DSYNC } else { 0 },
-            trim_mode: trim_mode(options.trim),
+            discards: options.trim == TrimKind::Discard,
+            trim_mode: fallocate_flags(options.trim).bits() as i32,
             parts: Parts::new(slots),
             parts_out: 0,
             warnings,
@@ -185,6 +189,14 @@ impl<'a> Uring<'a> {
                         .offset(offset_bytes)
                         .rw_flags(self.write_flags)
                         .build(),
+                    Kind::Trim if self.discards && targets[target as usize].is_block_device() => {
+                        let mut command = [0; 16];
+                        command[..8].copy_from_slice(&u64::from(length_bytes).to_ne_bytes());
+                        opcode::UringCmd16::new($file, BLOCK_URING_CMD_DISCARD)
+                            .addr(Some(offset_bytes))
+                            .cmd(command)
+                            .build()
+                    }
                     Kind::Trim => opcode::Fallocate::new($file, u64::from(length_bytes))
                         .offset(offset_bytes)
                         .mode(self.trim_mode)
@@ -295,12 +307,4 @@ impl Drop for Uring<'_> {
         }
         // Otherwise the memory is left to the operations that a hanging device still holds.
     }
-}
-
-fn trim_mode(kind: TrimKind) -> i32 {
-    let mode = match kind {
-        TrimKind::Discard => libc::FALLOC_FL_PUNCH_HOLE,
-        TrimKind::WriteZeroes => libc::FALLOC_FL_ZERO_RANGE,
-    };
-    mode | libc::FALLOC_FL_KEEP_SIZE
 }

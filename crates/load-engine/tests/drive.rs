@@ -895,13 +895,22 @@ fn handing_over_is_chosen_and_can_be_forced() {
     assert_eq!(outcome.handover.unwrap().trials, []);
 }
 
-/// Proves that discards and zeroing reach a block device: what was written reads as zeros.
+/// Proves that discards reach a block device as discards, through the ring and from threads, and zeroing as no discard: as the kernel
+/// counts them; and that what was written reads as zeros.
 #[test]
 fn trims_reach_a_block_device() {
     let directory = directory();
     let path = directory.path().join("backing");
     std::fs::write(&path, vec![0xa5; 4 * MIB as usize]).unwrap();
-    for trim in [TrimKind::Discard, TrimKind::WriteZeroes] {
+    for (trim, interface) in [
+        (TrimKind::Discard, Interface::IoUring),
+        (TrimKind::Discard, Interface::Threads),
+        (TrimKind::WriteZeroes, Interface::IoUring),
+        (TrimKind::WriteZeroes, Interface::Threads),
+    ] {
+        if interface == Interface::IoUring && !Engine::probe().block_discard {
+            continue;
+        }
         File::options()
             .write(true)
             .open(&path)
@@ -917,16 +926,27 @@ fn trims_reach_a_block_device() {
         let shape =
             LoadShape { trim_percent: 100, distribution: Distribution::NoRepeat, ..LoadShape::default() };
         let load = LoadSpec { bs_bytes: 65_536, numjobs: 1, shape, ..spec(Pattern::Randread, 30_000) };
-        let options = RingOptions { trim, ..RingOptions::default() };
+        let options = RingOptions { trim, ..with(interface) };
         // Every block once, however long this host takes.
         let (targets, io_size_bytes) = (RingTargets::Open(&target), Some(4 * MIB));
         let case = RingCase { targets, load: &load, options: &options, io_size_bytes, journal: None };
+        // A loop device counts on from its last file.
+        let before = discards_of(&device.0);
         let outcome = run(&case, &mut |_| {}, &mut |_| {}, &AtomicBool::new(false)).unwrap();
         assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
         assert_eq!(outcome.trim.ios, 64);
+        let discarded = if trim == TrimKind::Discard { 64 } else { 0 };
+        assert_eq!(discards_of(&device.0) - before, discarded, "{trim:?} {interface:?}");
         drop((target, permit, device));
         assert!(std::fs::read(&path).unwrap().iter().all(|&byte| byte == 0), "{trim:?}");
     }
+}
+
+/// Discards that a block device has completed (Documentation/admin-guide/iostats.rst, field 12).
+fn discards_of(device: &Path) -> u64 {
+    let name = device.file_name().unwrap().to_str().unwrap();
+    let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+    stat.split_ascii_whitespace().nth(11).unwrap().parse().unwrap()
 }
 
 /// Proves that what a worker count, an interface or a ring changes is not the load: with a fixed number of arrivals, the

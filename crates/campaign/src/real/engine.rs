@@ -1,10 +1,12 @@
 //! Load engines for real targets: io_uring or fio.
 
 use diagnostic::Problem;
+use load::LoadSpec;
 use load_engine::{ErrorPolicy, RingOptions, TrimKind};
 use plan::{SettingScope, SettingValues};
 use serde_json::Value;
 use std::sync::Arc;
+use storage_target::Inspected;
 
 use crate::CampaignError;
 
@@ -133,6 +135,18 @@ pub(crate) fn fio_options(settings: &SettingValues, is_nbd: bool) -> Vec<(String
 pub(crate) fn not_of_fio(settings: &SettingValues) -> Option<&'static str> {
     let zeroes = settings.get(TRIM_BY).and_then(Value::as_str) == Some("zeroes");
     zeroes.then_some("`trim_by` is `zeroes`: a trim of fio is a discard; use `--engine ring`")
+}
+
+/// Returns why a load does not fit the blocks of a target: fio would end it with "Invalid argument" and not say which. The ring engine
+/// refuses it by itself.
+pub(crate) fn misfit_of_fio(load: &LoadSpec, target: &str, inspected: &Inspected) -> Option<Problem> {
+    let block_bytes = u64::from(inspected.logical_block_size_bytes()?);
+    let sizes = load.shape.sizes.iter().map(|size| size.bs_bytes).chain([load.bs_bytes]).map(u64::from);
+    let increment_bytes = load.shape.offset_increment_bytes.unwrap_or(0);
+    let bytes =
+        sizes.chain([load.offset_bytes, increment_bytes]).find(|bytes| !bytes.is_multiple_of(block_bytes))?;
+    let text = format!("`{target}` has blocks of {block_bytes} bytes, and {bytes} is no multiple of that");
+    Some(Problem::new(text).with_hint("choose `bs`, `offset` and `offset_increment` that fit"))
 }
 
 /// Formats a setting's value as it is written in plans.

@@ -4,7 +4,6 @@ use crate::real::loads::RealLoad;
 use diagnostic::Problem;
 use load::{LoadShape, LoadSpec, Pattern};
 use plan::Preconditioning;
-use rustix::fs::FallocateFlags;
 use storage_target::Address;
 
 /// A target that takes less than this is broken: preconditioning ends as failed after the time that this rate needs.
@@ -73,9 +72,7 @@ pub(crate) fn purge(address: &Address, (offset_bytes, length_bytes): (u64, u64))
         .write(true)
         .open(path)
         .map_err(|error| Problem::new(format!("{} cannot be opened", path.display())).caused_by(error))?;
-    // On a block device the kernel makes a discard of it that reads as zeros, or refuses; it never writes zeros.
-    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    rustix::fs::fallocate(&file, mode, offset_bytes, length_bytes)
+    load_engine::discard(&file, offset_bytes, length_bytes)
         .map_err(|error| Problem::new("it takes no discards").caused_by(error))
 }
 

@@ -1,7 +1,7 @@
 //! Worker for cases on real targets.
 
 use crate::message::{Ended, Message};
-use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, shown};
+use crate::real::engine::{NBD_ENGINE, RealEngine, is_direct, misfit_of_fio, shown};
 use crate::real::events::{Events, EventsOfCase};
 use crate::real::filesystem::Mounted;
 use crate::real::host::HostSettingsGuard;
@@ -434,9 +434,15 @@ impl Testbed {
             let capacities = held.iter().filter_map(|held| held.inspected().map(|it| it.capacity_bytes));
             let capacity_bytes = capacities.fold(0, u64::saturating_add);
             let load = &of_part(load, capacity_bytes, part);
+            let issuer = self.issuer(held, is_direct(settings), case.stripe)?;
+            if matches!(issuer, Issuer::Fio { .. }) && is_direct(settings) {
+                let misfit =
+                    held.iter().filter_map(|held| misfit_of_fio(load, &held.text, held.inspected()?)).next();
+                misfit.map_or(Ok(()), |problem| Err(CaseStop::failed(&problem)))?;
+            }
             Ok(RealLoad {
                 name: name.to_owned(),
-                issuer: self.issuer(held, is_direct(settings), case.stripe)?,
+                issuer,
                 target_text: held.iter().map(|held| held.text.as_str()).collect::<Vec<_>>().join(" "),
                 load: load.clone(),
                 io_size_bytes: io_size_bytes(ends_after, load, capacity_bytes),
