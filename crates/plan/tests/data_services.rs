@@ -19,6 +19,8 @@ mod thin;
 mod tier;
 #[path = "data_services/volume_manager.rs"]
 mod volume_manager;
+#[path = "data_services/wear.rs"]
+mod wear;
 
 use common::{count, twin_of};
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};

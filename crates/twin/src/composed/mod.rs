@@ -36,6 +36,7 @@ mod solid_states;
 mod streams;
 mod threads;
 mod volume;
+mod wear;
 
 use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
@@ -66,6 +67,7 @@ pub(crate) use settings::settings_of;
 use settings::{Condition, Settings};
 use streams::Streams;
 use volume::{Entry, StripeTally, VolumeState};
+use wear::Wear;
 
 /// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str = "it needs two controllers in one array; nodes that fail are not modelled";
@@ -169,6 +171,7 @@ pub(crate) struct Model {
     own_controllers: usize,
     verifies: bool,
     protocol: Protocol,
+    wear: Wear,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     groups: Groups,
@@ -393,6 +396,7 @@ impl Model {
             own_controllers: controllers as usize,
             verifies: settings.on.verification,
             protocol: Protocol::new(array, settings.on),
+            wear: Wear::new(array, settings.on.wear),
             fabric,
             controllers: all.into(),
             has_queues: groups.drives.iter().any(GroupDrives::has_queues),
@@ -578,6 +582,7 @@ impl Model {
         let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
         self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
         let now_ns = self.clock_ns.max(self.now_ns);
+        self.wear.count_into(now_ns, self.groups.drives.iter().map(GroupDrives::written), &mut counters);
         self.stripes.count_into(&self.entries, &mut counters);
         volume::count_limits(&self.volumes, now_ns, &mut counters);
         if let Some(services) = &self.services {
