@@ -3,6 +3,8 @@
 mod common;
 #[path = "data_services/drive_cache.rs"]
 mod drive_cache;
+#[path = "data_services/fast_forward.rs"]
+mod fast_forward;
 #[path = "data_services/limits.rs"]
 mod limits;
 #[path = "data_services/mirror.rs"]

@@ -637,7 +637,8 @@ impl Model {
         let has_credits = |volume: &VolumeState| {
             volume.limiter.as_ref().is_some_and(|limiter| !limiter.is_steady(self.now_ns))
         };
-        let is_served_alike = self.services.as_ref().is_none_or(|services| services.is_steady());
+        let is_served_alike =
+            self.services.as_ref().is_none_or(|services| services.is_steady(self.now_ns, left_ns));
         if !is_served_alike || self.volumes.iter().any(has_credits) {
             return 0;
         }
@@ -646,7 +647,8 @@ impl Model {
             return 0;
         }
         let drives_ns = self.groups.drives.iter().map(|drives| drives.steady_for_ns(window_ns)).min();
-        let services_ns = self.services_at_ns().saturating_sub(self.now_ns);
+        let changes_at_ns = self.services.as_ref().map_or(u64::MAX, |services| services.changes_at_ns());
+        let services_ns = changes_at_ns.saturating_sub(self.now_ns);
         drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
     }
 
@@ -703,7 +705,7 @@ impl Model {
         }
         self.failover.skip_time(duration_ns);
         if let Some(services) = &mut self.services {
-            services.skip_time(duration_ns);
+            services.skip_time(self.now_ns, duration_ns);
         }
     }
 }
