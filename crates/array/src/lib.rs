@@ -31,6 +31,7 @@ mod suggest;
 mod value;
 mod volume_limits;
 mod warnings;
+mod wear;
 
 pub use bill::{Bill, bill};
 pub use capacity::{Capacity, capacity, totals};
@@ -56,3 +57,4 @@ pub use sets::{DriveSlot, Set, VolumePlace, sets, volume_bytes};
 pub use suggest::{did_you_mean, nearest, shorten};
 pub use volume_limits::{limited_volumes, striped_volumes};
 pub use warnings::{Warning, warnings};
+pub use wear::{RatedWrites, rated_writes};

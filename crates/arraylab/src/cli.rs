@@ -786,7 +786,7 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// A kind of finding, as `arraylab findings` names it, or a data service: thin, reduction, snapshots, drive-cache, tier,
-    /// mirror, replication, limits, volume-manager, protocol
+    /// mirror, replication, limits, volume-manager, wear, protocol
     pub finding: String,
 }
 

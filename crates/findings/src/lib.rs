@@ -62,7 +62,7 @@ pub use kept_plan::kept_plan;
 pub use missed_event::{MISSED_EVENT, TakenActions};
 pub use observation::{
     Busy, Flow, Interval, LimitChange, Missing, Moment, Observation, ObservedCase, PartResource,
-    PartUtilisation, PathTraffic, UsePoint,
+    PartUtilisation, PathTraffic, ServiceCount, UsePoint,
 };
 pub use over_time::{BusiestSpan, LatencyColumn, LatencyOverTime, busiest, latency_over_time, utilisation};
 pub use requirements::{RequirementRow, RequirementVerdict, RunVerdict, requirements, run_verdict};

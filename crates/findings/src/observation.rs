@@ -65,6 +65,8 @@ pub struct ObservedCase {
     pub busy: Vec<Busy>,
     /// Bytes that paths transferred in the counted time.
     pub carried: Vec<PathTraffic>,
+    /// Counters of the data services of a twin: growth over the counted time, and of levels the last value.
+    pub services: Vec<ServiceCount>,
     /// Share of its reads that were of unwritten addresses and read nothing.
     pub unwritten_share: f64,
     /// Events while it ran, in order of time.
@@ -110,6 +112,15 @@ pub struct Busy {
     pub of: Arc<PartResource>,
     /// The share of the counted time that it was busy.
     pub share: f64,
+}
+
+/// Counter of a data service over the counted time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServiceCount {
+    /// Name: the service, and its counter as the resource.
+    pub of: Arc<PartResource>,
+    /// Growth, or the last value of a level.
+    pub value: f64,
 }
 
 /// Name of a resource of a part.

@@ -28,6 +28,7 @@ pub fn array_check(name: &str, array: &Array) -> Value {
         "without_price": bill.without_price,
         "watts": bill.watts,
         "without_watts": bill.without_watts,
+        "rated_writes": array::rated_writes(array),
         "values": values(array),
         "warnings": warnings.iter().map(|warning| json!({
             "code": warning.code,
@@ -127,6 +128,15 @@ mod tests {
             (&json!(100_000), &json!("cents"), &json!("an offer"))
         );
         assert_eq!(value("groups[0].drives.endurance")["text"], "unknown");
+    }
+
+    /// Proves that rated writes are those of the drives that hold data, spares aside, and unknown without a rating.
+    #[test]
+    fn rated_writes_are_listed() {
+        let rated = PRICED.replace("watts: 6 ", "watts: 6, endurance: 2PB ");
+        let rated = checked(&rated.replace("layout: raid5", "layout: raid5, spares: 1"));
+        assert_eq!(rated["rated_writes"], json!([{"group": "g", "drives": 4, "drive_bytes": 2e15}]));
+        assert_eq!(checked(PRICED)["rated_writes"][0]["drive_bytes"], Value::Null);
     }
 
     /// Proves that prices, watts and ratings that cannot be are refused with what they take.

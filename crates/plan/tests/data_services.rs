@@ -3,6 +3,8 @@
 mod common;
 #[path = "data_services/drive_cache.rs"]
 mod drive_cache;
+#[path = "data_services/fast_forward.rs"]
+mod fast_forward;
 #[path = "data_services/limits.rs"]
 mod limits;
 #[path = "data_services/mirror.rs"]
@@ -19,6 +21,8 @@ mod thin;
 mod tier;
 #[path = "data_services/volume_manager.rs"]
 mod volume_manager;
+#[path = "data_services/wear.rs"]
+mod wear;
 
 use common::{count, twin_of};
 use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};

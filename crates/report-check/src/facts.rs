@@ -4,6 +4,7 @@ mod differences;
 mod disruption;
 mod extremes;
 mod parts;
+pub(crate) use parts::of_service;
 mod steady;
 mod write_cliff;
 

@@ -144,6 +144,10 @@ impl<'a> Resolver<'a> {
                 let (case, what) = self.case_of(path).ok_or_else(none)?;
                 claims::of_intervals(case, what).ok_or_else(none)
             }
+            "counter" => {
+                let (case, counter) = self.case_of(path).ok_or_else(none)?;
+                crate::facts::of_service(case, counter).ok_or_else(none)
+            }
             "found" => {
                 let (about, conditions) = path.rsplit_once('/').ok_or_else(none)?;
                 let its = self.finding(about).filter(|finding| {

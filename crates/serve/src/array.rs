@@ -4,6 +4,7 @@ pub use crate::served_array::ServedArray;
 
 use crate::array_settings::{MODEL_SEED, is_of_model, refused, text_of, typed};
 use crate::paced::TwinSpec;
+use crate::thin::{self, THIN_SIZE, THIN_UNIT};
 use crate::{ServeError, chains};
 use layout::{Layout, LayoutError, PoolSpec, Raid, Rotation};
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use volume::{VOLUME_ALIGNMENT_BYTES, VolumeSpec};
 /// Placement in a pool is part of the array; the twin's is the same.
 const POOL_SEED: u64 = 1;
 /// Settings of a model that the bytes have as well.
-pub(crate) const SHAPING: [&str; 5] = ["raid", "layout", "disks", "segment", SHRINK];
+pub(crate) const SHAPING: [&str; 7] = ["raid", "layout", "disks", "segment", SHRINK, THIN_UNIT, THIN_SIZE];
 /// Those of them that say the level.
 const LEVEL: [&str; 2] = ["raid", "layout"];
 /// The setting by which an array has less room than described.
@@ -82,10 +83,13 @@ impl ServedArray {
         if description.parts.has_chains() {
             return chains::served(description, settings);
         }
-        let description = &shrunk(description, settings)?;
+        let description = &thin::provisioned(&shrunk(description, settings)?, settings)?;
+        let thin_unit_bytes = description.parts.thin.as_ref().map(|thin| thin.unit.get());
         let mut shape = shape_of_parts(&description.parts)?;
         let mut of_model = Map::new();
-        for (key, value) in settings.iter().filter(|(key, _)| *key != SHRINK) {
+        let is_done =
+            |key: &str| [SHRINK, THIN_UNIT].contains(&key) || (key == THIN_SIZE && thin_unit_bytes.is_some());
+        for (key, value) in settings.iter().filter(|(key, _)| !is_done(key)) {
             let is_of_model = is_of_model(description, key);
             if is_of_model {
                 of_model.insert(key.clone(), typed(key, &text_of(value)));
@@ -98,10 +102,13 @@ impl ServedArray {
         if is_unarranged(description) && shape.levels.contains(&Level::Raid0) && shape.level == Level::Raid0 {
             of_model.insert("parity".to_owned(), Value::from("off"));
         }
-        let identity = format!(
+        let mut identity = format!(
             "{} {:?} drives={} capacity={} segment={}",
             description.name, shape.level, shape.drives, shape.capacity_bytes, shape.segment_bytes
         );
+        if let Some(unit_bytes) = thin_unit_bytes {
+            identity += &format!(" thin={unit_bytes}");
+        }
         let layout = shape.layout().map_err(|error| refused(error.to_string()))?;
         let room = layout.capacity_bytes() / u64::from(shape.volumes.max(1));
         let wanted = match (shape.volume_bytes, layout.stripe_bytes()) {
@@ -110,7 +117,11 @@ impl ServedArray {
             (0, _) => room,
             (bytes, _) => bytes.min(room),
         };
-        let volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        let mut volume_bytes = wanted / VOLUME_ALIGNMENT_BYTES * VOLUME_ALIGNMENT_BYTES;
+        if let Some(unit_bytes) = thin_unit_bytes {
+            let described = (volume_bytes, shape.volumes);
+            volume_bytes = thin::volume_bytes((layout.capacity_bytes(), unit_bytes), described, settings)?;
+        }
         of_model.entry("host").or_insert_with(|| Value::from("off"));
         Ok(ServedArray {
             name: description.name.clone(),
@@ -122,6 +133,7 @@ impl ServedArray {
                 identity,
             },
             volumes_bytes: vec![volume_bytes; shape.volumes as usize],
+            thin_unit_bytes,
             spares: shape.spares,
             twin: Some(TwinSpec { description: description.clone(), settings: of_model, seed: MODEL_SEED }),
             description: made_from.clone(),
@@ -212,7 +224,7 @@ fn shape_of_parts(array: &array::Array) -> Result<Shape, ServeError> {
             hint: "arrays of parts with one group of drives under a RAID level or a pool can be served",
         })
     };
-    // Thin provisioning changes no byte: what was never written reads as zeros on a served array too.
+    // Thin provisioning has bytes of its own: a pool and its unit map.
     if let Some(service) = array.services().into_iter().find(|service| *service != "thin") {
         return without_bytes(format!("`{service}`"));
     }

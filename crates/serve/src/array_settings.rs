@@ -20,7 +20,7 @@ pub(crate) fn typed(name: &str, text: &str) -> Value {
 pub(crate) fn refused(problem: String) -> ServeError {
     ServeError::Array {
         problem,
-        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive), and those of its model",
+        hint: "settings of a served array: raid, layout, disks, segment, capacity (bytes of each drive), thin_unit and thin_size (thin volumes), and those of its model",
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn served(
         description.name
     );
     Ok(ServedArray {
+        thin_unit_bytes: None,
         name: description.name.clone(),
         title: description.title.clone(),
         settings: settings.clone(),

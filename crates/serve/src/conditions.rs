@@ -22,6 +22,9 @@ fn slow_drives(volume: &Volume) -> Map<String, Value> {
 
 /// Returns how many serving replicas the objects of a volume have; null where the layout keeps none.
 pub(crate) fn redundancy(volume: &Volume, live: &LiveArray, mapped: &MappedVolume) -> Value {
+    if mapped.runs.is_empty() {
+        return Value::Null;
+    }
     let mut objects = vec![0; live.tolerance() as usize + 2];
     for run in &mapped.runs {
         let found = volume.replicas_of(run);

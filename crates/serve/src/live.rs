@@ -215,6 +215,7 @@ impl LiveArray {
 pub(crate) fn export_error(error: &VolumeError) -> ExportError {
     let mut errno = Errno::Io;
     match error {
+        VolumeError::PoolFull { .. } => errno = Errno::NoSpace,
         VolumeError::Unaligned { .. } | VolumeError::OutOfRange { .. } => errno = Errno::Invalid,
         VolumeError::Io { source, .. } => {
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {

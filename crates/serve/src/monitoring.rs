@@ -5,6 +5,7 @@ use crate::chains::chains_of;
 use crate::controlled::Controlled;
 use crate::paced::PacingErrorReport;
 use crate::page::Page;
+use crate::thin::allocated_bytes;
 use diagnostic::Problem;
 use metrics::{Labels, Source, counters, exposition, gauges, sums};
 use prometheus_client::collector::Collector;
@@ -78,6 +79,7 @@ impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.encode_array(&mut encoder)?;
         self.encode_volumes(&mut encoder)?;
+        self.encode_pool(&mut encoder)?;
         self.encode_services(&mut encoder)?;
         match &self.moment {
             Some(moment) => encode_moment(&mut encoder, moment),
@@ -155,6 +157,33 @@ impl Scrape {
         let sizes =
             volumes.iter().map(|volume| (volume.name.as_str(), volume.size_bytes() as f64)).map(of("volume"));
         gauges(encoder, "volume_size_bytes", "Size of the volume", sizes)
+    }
+}
+
+impl Scrape {
+    fn encode_pool(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(volume) = self.controlled.live.volume() else { return Ok(()) };
+        let Some(pool) = volume.thin_pool() else { return Ok(()) };
+        let provisioned_bytes = volume.volume_map().map_or(0, |map| map.provisioned_bytes());
+        for (name, help, bytes) in [
+            ("thin_pool_size_bytes", "Bytes that the thin pool can give to volumes", pool.size_bytes),
+            ("thin_pool_used_bytes", "Bytes of the units that volumes have", pool.used_bytes),
+            ("thin_pool_free_bytes", "Bytes of the units that nobody has", pool.free_bytes),
+            ("thin_pool_provisioned_bytes", "Sizes of all thin volumes together", provisioned_bytes),
+        ] {
+            gauges(encoder, name, help, [(vec![], bytes as f64)])?;
+        }
+        let help = "Writes that the full thin pool had too few units for (ENOSPC)";
+        counters(encoder, "thin_pool_refused_writes", help, [(vec![], pool.refused_writes)])?;
+        let allocated: Vec<(String, u64)> = volume
+            .volume_map()
+            .iter()
+            .flat_map(|map| map.volumes())
+            .filter_map(|mapped| Some((mapped.name.clone(), allocated_bytes(&volume, mapped)?)))
+            .collect();
+        let allocated =
+            allocated.iter().map(|(name, bytes)| (vec![("volume", name.as_str())], *bytes as f64));
+        gauges(encoder, "volume_allocated_bytes", "Bytes of the units that a thin volume has", allocated)
     }
 }
 

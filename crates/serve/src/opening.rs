@@ -16,7 +16,11 @@ fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError>
     if let Some(map) = volume.volume_map() {
         return Ok(map);
     }
-    let mut map = VolumeMap::new(volume.capacity_bytes(), array.volume_unit_bytes());
+    let capacity_bytes = volume.capacity_bytes();
+    let mut map = match array.thin_unit_bytes {
+        Some(unit_bytes) => VolumeMap::thin(capacity_bytes, unit_bytes),
+        None => VolumeMap::new(capacity_bytes, array.volume_unit_bytes()),
+    };
     for (name, size_bytes) in array.volumes() {
         // A description's own volumes fit; one that does not is left out.
         let _ = map.create(&name, size_bytes, Map::new());

@@ -18,6 +18,8 @@ pub struct ServedArray {
     pub spec: VolumeSpec,
     /// Sizes of `vol0`, `vol1` …, one after the other from the start of the array.
     pub volumes_bytes: Vec<u64>,
+    /// Bytes of a unit of the thin pool, where the volumes are thin.
+    pub thin_unit_bytes: Option<u64>,
     /// Drives that take the place of lost ones by themselves.
     pub spares: u32,
     /// Model that its time comes from; without it it can only be served as fast as it goes.

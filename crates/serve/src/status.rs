@@ -6,6 +6,7 @@ use crate::conditions::redundancy;
 use crate::controlled::{Controlled, refuse};
 use crate::paced::{Paced, TwinSpec};
 use crate::stopped_services::stopped_services;
+use crate::thin::{allocated_bytes, free_bytes, pool_status};
 use crate::volumes::pieces_by_class;
 use diagnostic::full_text;
 use driver::protocol::{ErrorKind, Ready, ResponseError};
@@ -72,6 +73,7 @@ impl Controlled {
                     "served": volume.tally.read(),
                     "runs": mapped.map_or(0, |mapped| mapped.runs.len()),
                     "kept": mapped.map(|mapped| &mapped.attributes),
+                    "allocated_bytes": mapped.and_then(|mapped| allocated_bytes(&bytes, mapped)),
                     "replicas": mapped.map(|mapped| redundancy(&bytes, live, mapped)),
                     "pieces": mapped.map(|mapped| pieces_by_class(&bytes, &live.array, mapped)),
                 })
@@ -90,7 +92,8 @@ impl Controlled {
             },
             "volume": volume.status(),
             "volumes": volumes,
-            "free_bytes": map.as_ref().map(volume::VolumeMap::free_bytes),
+            "free_bytes": map.as_ref().map(|map| free_bytes(&bytes, map)),
+            "pool": map.as_ref().map(|map| pool_status(&bytes, map)),
             "model": model,
             "services": live.array.twin.as_ref().map_or(Value::Null, |twin| services(&twin.description, &stopped)),
             "parts_of_drives": parts_of_drives,

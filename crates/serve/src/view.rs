@@ -1,6 +1,6 @@
 //! Terminal view of a served array.
 
-use crate::array_view::{ArrayView, PartView, VolumeView};
+use crate::array_view::{ArrayView, PartView, PoolView, VolumeView};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -30,6 +30,9 @@ fn write_view(text: &mut String, array_view: &ArrayView) -> std::fmt::Result {
     for (what, share) in &array_view.background {
         writeln!(text, "{what:<8} {} {:.1} %", bar(*share), share * 100.0)?;
     }
+    if let Some(pool) = &array_view.pool {
+        write_pool(text, pool)?;
+    }
     if let Some(problem) = &array_view.last_error {
         writeln!(text, "last problem: {problem}")?;
     }
@@ -47,6 +50,23 @@ fn write_view(text: &mut String, array_view: &ArrayView) -> std::fmt::Result {
         writeln!(text, "{second:>7.1} s  {says}")?;
     }
     Ok(())
+}
+
+fn write_pool(text: &mut String, pool: &PoolView) -> std::fmt::Result {
+    writeln!(
+        text,
+        "{:<8} {} {:.1} % used: {} of {} free, {:.2} times provisioned",
+        "pool",
+        bar(pool.used_share),
+        pool.used_share * 100.0,
+        units::human_bytes(pool.free_bytes as u64),
+        units::human_bytes(pool.size_bytes as u64),
+        pool.overcommit,
+    )?;
+    match &pool.warning {
+        Some(warning) => writeln!(text, "warning: {warning}"),
+        None => Ok(()),
+    }
 }
 
 fn write_volumes(text: &mut String, volumes: &[VolumeView]) -> std::fmt::Result {
@@ -149,10 +169,16 @@ mod tests {
     #[test]
     fn a_view_is_about_the_time_between() {
         let before = status(1000, 1_000_000_000, 5_000_000_000, 10_000_000_000);
-        let now = status(3000, 5_000_000_000, 5_500_000_000, 12_000_000_000);
+        let mut now = status(3000, 5_000_000_000, 5_500_000_000, 12_000_000_000);
+        now["pool"] = json!({
+            "size_bytes": 100 << 20, "free_bytes": 10 << 20, "used_share": 0.9, "overcommit": 2.5,
+            "state": "nearly-full", "warning": "the thin pool is 90 % full",
+        });
         let text = view(&before, &now, 2.0);
         for words in [
-            "drive 1 failed",
+            "drive 1 failed; thin pool nearly full",
+            "pool     [##################..] 90.0 % used: 10 MiB of 100 MiB free, 2.50 times provisioned",
+            "warning: the thin pool is 90 % full",
             "[#####...............] 25.0 %",
             "vol0            1000          0      4.1   2.000 ms          -     3  iops 500.0 (7 held back)",
             "link-0 to host                 [#####...............]  25.0 % busy",

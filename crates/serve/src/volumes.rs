@@ -8,6 +8,7 @@ use crate::events::VolumeOrder;
 use crate::opening::{LIMIT, TEMPLATE, prefer_by_template};
 use crate::paced::KnownVolume;
 use crate::reported_losses::lost_drives;
+use crate::thin::free_bytes;
 use diagnostic::{full_text, text_with_causes};
 use driver::protocol::{ErrorKind, ResponseError};
 use serde_json::{Map, Value, json};
@@ -126,7 +127,7 @@ impl Controlled {
             | VolumeChange::Delete { name }
             | VolumeChange::Keep { name, .. } => name,
         };
-        Ok(json!({"volume": name, "free_bytes": after.free_bytes()}))
+        Ok(json!({"volume": name, "free_bytes": free_bytes(&volume, &after)}))
     }
 
     fn initialise(&self, volume: &Volume, map: &VolumeMap, name: &str) -> Result<Value, ResponseError> {
@@ -134,8 +135,13 @@ impl Controlled {
         for run in &mapped.runs {
             volume.clear(run).map_err(|error| failed(&error))?;
         }
+        if let Some(number) = mapped.thin {
+            let size_bytes = mapped.size_bytes;
+            let thin = volume.thin_volume(number, size_bytes).map_err(|error| failed(&error))?;
+            thin.write_zeroes(0, size_bytes, true, false).map_err(|error| failed(&error))?;
+        }
         volume.flush().map_err(|error| failed(&error))?;
-        Ok(json!({"volume": name, "free_bytes": map.free_bytes()}))
+        Ok(json!({"volume": name, "free_bytes": free_bytes(volume, map)}))
     }
 
     /// Returns what is kept with a new volume.

@@ -104,14 +104,14 @@ impl Run {
 impl RunReader {
     /// The counters of the attempt that counts, as series in the order of source, entity and name.
     pub fn counters(&self, case_index: u32) -> Result<Vec<CounterSeries>, StoreError> {
-        self.counters_of(case_index, &|_, _| true)
+        self.counters_of(case_index, &|_, _, _| true)
     }
 
-    /// Of these counters those whose source and name are wanted.
+    /// Of these counters those whose source, entity and name are wanted.
     pub fn counters_of(
         &self,
         case_index: u32,
-        is_wanted: &dyn Fn(&str, &str) -> bool,
+        is_wanted: &dyn Fn(&str, &str, &str) -> bool,
     ) -> Result<Vec<CounterSeries>, StoreError> {
         match self.counted_attempt(case_index)? {
             Some(attempt_id) => self.counter_series("counter_times.attempt_id = ?1", [attempt_id], is_wanted),
@@ -121,14 +121,14 @@ impl RunReader {
 
     /// The counters that were read while no case was under way.
     pub fn counters_between_cases(&self) -> Result<Vec<CounterSeries>, StoreError> {
-        self.counter_series("counter_times.attempt_id IS NULL", [], &|_, _| true)
+        self.counter_series("counter_times.attempt_id IS NULL", [], &|_, _, _| true)
     }
 
     fn counter_series(
         &self,
         condition: &str,
         parameters: impl rusqlite::Params,
-        is_wanted: &dyn Fn(&str, &str) -> bool,
+        is_wanted: &dyn Fn(&str, &str, &str) -> bool,
     ) -> Result<Vec<CounterSeries>, StoreError> {
         // Series are told apart by number and put in the order of their names at the end: sorting every value by
         // three texts took nine tenths of the time that findings take.
@@ -160,8 +160,8 @@ impl RunReader {
                                 names.entry(id).or_insert(Arc::new(read)).clone()
                             }
                         };
-                        let [source, _, name] = &*known;
-                        if !is_wanted(source, name) {
+                        let [source, entity, name] = &*known;
+                        if !is_wanted(source, entity, name) {
                             places.insert(id, None);
                             return Ok(());
                         }

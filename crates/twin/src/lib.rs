@@ -24,7 +24,10 @@ mod settings;
 mod slow;
 mod twin;
 
-pub use bench::{Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, bench_fast_forward};
+pub use bench::{
+    Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, ServiceCases, bench_fast_forward,
+    compare_fast_forward,
+};
 pub use composed::{Limit, Limiter, ServiceDrives, service_drives};
 pub use counters::TwinCounter;
 pub use description::{ArrayDescription, DescriptionError, Topology, TopologyPart};

@@ -36,6 +36,18 @@ pub enum VolumeError {
         /// The stripe.
         stripe: u64,
     },
+    /// The thin pool has too few free units for a write; reads, and writes to what is allocated, go on.
+    #[error(
+        "the thin pool is full: the write needs {needed_units} units of {unit_bytes} bytes and {free_units} are free"
+    )]
+    PoolFull {
+        /// Units that are not allocated yet.
+        needed_units: u64,
+        /// Units of the pool that are free.
+        free_units: u64,
+        /// Bytes of a unit.
+        unit_bytes: u64,
+    },
     /// No drive of this number, or its condition does not allow what was asked for.
     #[error("drive {drive}: {problem}")]
     Drive {

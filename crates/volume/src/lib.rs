@@ -29,6 +29,10 @@ mod replay;
 mod stale_stripes;
 mod stopped;
 mod stripe;
+mod thin_io;
+mod thin_map;
+mod thin_pool;
+mod unit_map;
 mod upkeep;
 mod volume;
 mod volumes;
@@ -41,12 +45,14 @@ pub use drive::DriveCondition;
 pub use error::VolumeError;
 pub use extents::{BLOCK_STATUS_EXTENTS_LIMIT, BlockExtent};
 pub use map::{
-    MapError, MappedVolume, Run, VOLUME_ALIGNMENT_BYTES, VOLUME_NAME_BYTES_LIMIT, VOLUME_RUNS_LIMIT,
-    VOLUMES_LIMIT, VolumeMap,
+    MapError, MappedVolume, Run, THIN_VOLUME_BYTES_LIMIT, ThinUnits, VOLUME_ALIGNMENT_BYTES,
+    VOLUME_NAME_BYTES_LIMIT, VOLUME_RUNS_LIMIT, VOLUMES_LIMIT, VolumeMap,
 };
 pub use memory::{MemoryBackingStore, MemoryBlockStore};
 pub use migration::MigrationProgress;
 pub use stopped::ResyncProgress;
+pub use thin_io::ThinVolume;
+pub use thin_pool::{NEARLY_FULL_SHARE, ThinPoolStatus, thin_pool_bytes};
 pub use upkeep::{DriveStatus, RebuildProgress, SCRUB_PLACES_LIMIT, ScrubReport, SectorPlace, VolumeStatus};
 pub use volume::{Volume, VolumeSpec};
 pub use volumes::{PlannedChange, VolumeChange};

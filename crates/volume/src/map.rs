@@ -9,6 +9,10 @@ pub const VOLUMES_LIMIT: usize = 256;
 pub const VOLUME_NAME_BYTES_LIMIT: usize = 64;
 /// The most ranges that one volume may consist of.
 pub const VOLUME_RUNS_LIMIT: usize = 4096;
+/// The largest thin volume: 64 PiB.
+pub const THIN_VOLUME_BYTES_LIMIT: u64 = 1 << 56;
+/// Thin volumes that an array may ever have.
+const THIN_NUMBERS_LIMIT: u32 = u32::MAX - 1;
 /// Sizes are multiples of this.
 pub const VOLUME_ALIGNMENT_BYTES: u64 = 4096;
 
@@ -34,11 +38,24 @@ pub struct MappedVolume {
     pub name: String,
     /// Size that can be read and written.
     pub size_bytes: u64,
-    /// Places of the volume: at least `size_bytes`, as allocation is in units.
+    /// Places of the volume: at least `size_bytes`, as allocation is in units. A thin volume has none of its own.
     pub runs: Vec<Run>,
+    /// Number of a thin volume, by which the unit map of the pool knows it; no two volumes of an array ever have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin: Option<u32>,
     /// Whatever is to stay with the volume; nothing here reads it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub attributes: Map<String, Value>,
+}
+
+/// Units of a thin pool, and the number of the thin volume that is made next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThinUnits {
+    /// Bytes that are allocated at once.
+    pub unit_bytes: u64,
+    /// Number of the next volume.
+    pub next_number: u32,
 }
 
 /// Reasons why a map cannot be changed.
@@ -63,6 +80,9 @@ pub enum MapError {
     /// Not a size for a volume.
     #[error("{0} bytes are no size for a volume: a multiple of {VOLUME_ALIGNMENT_BYTES}, at least one")]
     BadSize(u64),
+    /// More than a thin volume may have.
+    #[error("{0} bytes are too many for a thin volume: at most {THIN_VOLUME_BYTES_LIMIT}")]
+    TooLarge(u64),
     /// No room.
     #[error("{wanted_bytes} bytes more do not fit: {free_bytes} are free")]
     NoRoom {
@@ -88,12 +108,53 @@ pub struct VolumeMap {
     capacity_bytes: u64,
     /// Ranges begin and end at multiples of this.
     unit_bytes: u64,
+    /// Units of the pool that takes all of the array, where the volumes are thin.
+    thin: Option<ThinUnits>,
 }
 
 impl VolumeMap {
     /// A map without volumes. `unit_bytes` is a multiple of [`VOLUME_ALIGNMENT_BYTES`].
     pub fn new(capacity_bytes: u64, unit_bytes: u64) -> VolumeMap {
-        VolumeMap { volumes: Vec::new(), capacity_bytes, unit_bytes }
+        VolumeMap { volumes: Vec::new(), capacity_bytes, unit_bytes, thin: None }
+    }
+
+    /// A map without volumes, of a thin pool with units of `unit_bytes`, a multiple of [`VOLUME_ALIGNMENT_BYTES`].
+    pub fn thin(capacity_bytes: u64, unit_bytes: u64) -> VolumeMap {
+        let thin = Some(ThinUnits { unit_bytes, next_number: 0 });
+        VolumeMap { thin, ..VolumeMap::new(capacity_bytes, VOLUME_ALIGNMENT_BYTES) }
+    }
+
+    /// A map with these thin volumes; `None` where they could not have been made here.
+    pub(crate) fn with_thin(
+        capacity_bytes: u64,
+        thin: ThinUnits,
+        volumes: Vec<MappedVolume>,
+    ) -> Option<VolumeMap> {
+        if thin.unit_bytes == 0 || !thin.unit_bytes.is_multiple_of(VOLUME_ALIGNMENT_BYTES) {
+            return None;
+        }
+        let mut map =
+            VolumeMap { thin: Some(thin), ..VolumeMap::new(capacity_bytes, VOLUME_ALIGNMENT_BYTES) };
+        for volume in volumes {
+            map.check_new(&volume.name, volume.size_bytes).ok()?;
+            let is_known = |number: u32| map.volumes.iter().any(|other| other.thin == Some(number));
+            let number = volume.thin.filter(|&number| number < thin.next_number && !is_known(number));
+            if number.is_none() || !volume.runs.is_empty() {
+                return None;
+            }
+            map.volumes.push(volume);
+        }
+        Some(map)
+    }
+
+    /// Units of the thin pool, where the volumes are thin.
+    pub fn thin_units(&self) -> Option<ThinUnits> {
+        self.thin
+    }
+
+    /// Sizes of all volumes together.
+    pub fn provisioned_bytes(&self) -> u64 {
+        self.volumes.iter().fold(0, |sum, volume| sum.saturating_add(volume.size_bytes))
     }
 
     /// A map with these volumes; `None` where they overlap, leave the array, or could not have been made here.
@@ -101,7 +162,8 @@ impl VolumeMap {
         let mut map = VolumeMap::new(capacity_bytes, unit_bytes);
         for volume in volumes {
             map.check_new(&volume.name, volume.size_bytes).ok()?;
-            if volume.runs.len() > VOLUME_RUNS_LIMIT || total(&volume.runs)? < volume.size_bytes {
+            let has_room = total(&volume.runs)? >= volume.size_bytes;
+            if volume.runs.len() > VOLUME_RUNS_LIMIT || !has_room || volume.thin.is_some() {
                 return None;
             }
             for (index, run) in volume.runs.iter().enumerate() {
@@ -133,7 +195,7 @@ impl VolumeMap {
         self.position(name).map(|index| &self.volumes[index])
     }
 
-    /// Bytes that belong to no volume.
+    /// Bytes that belong to no volume. Of a thin pool [`crate::Volume::thin_pool`] knows.
     pub fn free_bytes(&self) -> u64 {
         self.free().iter().map(|run| run.length_bytes).sum()
     }
@@ -154,9 +216,21 @@ impl VolumeMap {
         attributes: Map<String, Value>,
     ) -> Result<Vec<Run>, MapError> {
         self.check_new(name, size_bytes)?;
-        let runs = self.allocate(size_bytes)?;
         let name = name.to_owned();
-        self.volumes.push(MappedVolume { name, size_bytes, runs: runs.clone(), attributes });
+        if let Some(units) = &mut self.thin {
+            if units.next_number == THIN_NUMBERS_LIMIT {
+                return Err(MapError::TooMany {
+                    what: "volumes ever made",
+                    limit: THIN_NUMBERS_LIMIT as usize,
+                });
+            }
+            let thin = Some(units.next_number);
+            units.next_number += 1;
+            self.volumes.push(MappedVolume { name, size_bytes, runs: Vec::new(), thin, attributes });
+            return Ok(Vec::new());
+        }
+        let runs = self.allocate(size_bytes)?;
+        self.volumes.push(MappedVolume { name, size_bytes, runs: runs.clone(), thin: None, attributes });
         Ok(runs)
     }
 
@@ -168,8 +242,12 @@ impl VolumeMap {
 
     /// Gives a volume another size; the ranges that it got, and those that are free now.
     pub fn resize(&mut self, name: &str, size_bytes: u64) -> Result<(Vec<Run>, Vec<Run>), MapError> {
-        check_size(size_bytes)?;
+        self.check_size(size_bytes)?;
         let index = self.position(name)?;
+        if self.thin.is_some() {
+            self.volumes[index].size_bytes = size_bytes;
+            return Ok((Vec::new(), Vec::new()));
+        }
         let allocated = total(&self.volumes[index].runs).unwrap_or(0);
         let wanted = self.in_units(size_bytes);
         if wanted >= allocated {
@@ -233,7 +311,17 @@ impl VolumeMap {
         if self.volumes.len() == VOLUMES_LIMIT {
             return Err(MapError::TooMany { what: "volumes", limit: VOLUMES_LIMIT });
         }
-        check_size(size_bytes)
+        self.check_size(size_bytes)
+    }
+
+    fn check_size(&self, size_bytes: u64) -> Result<(), MapError> {
+        if size_bytes == 0 || !size_bytes.is_multiple_of(VOLUME_ALIGNMENT_BYTES) {
+            return Err(MapError::BadSize(size_bytes));
+        }
+        if self.thin.is_some() && size_bytes > THIN_VOLUME_BYTES_LIMIT {
+            return Err(MapError::TooLarge(size_bytes));
+        }
+        Ok(())
     }
 
     fn in_units(&self, size_bytes: u64) -> u64 {
@@ -291,13 +379,6 @@ impl VolumeMap {
         }
         Ok(runs)
     }
-}
-
-fn check_size(size_bytes: u64) -> Result<(), MapError> {
-    if size_bytes == 0 || !size_bytes.is_multiple_of(VOLUME_ALIGNMENT_BYTES) {
-        return Err(MapError::BadSize(size_bytes));
-    }
-    Ok(())
 }
 
 fn total(runs: &[Run]) -> Option<u64> {
@@ -365,6 +446,7 @@ mod tests {
             name: format!("v{start_bytes}"),
             size_bytes: UNIT,
             runs: vec![Run { start_bytes, length_bytes: UNIT }],
+            thin: None,
             attributes: Map::new(),
         };
         assert!(VolumeMap::with(10 * UNIT, UNIT, vec![volume(0), volume(UNIT)]).is_some());

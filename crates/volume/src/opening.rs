@@ -6,8 +6,7 @@ use crate::checksums::SECTOR_BYTES;
 use crate::drive::{Drive, DriveCondition, Superblock};
 use crate::error::ErrorContext;
 use crate::journal::Journal;
-use crate::map::VolumeMap;
-use crate::record::{ArrayRecord, MapRecord};
+use crate::record::ArrayRecord;
 use crate::replay::{carry_out, sync_drives};
 use crate::stale_stripes::StaleStripes;
 use crate::volume::{RecordedState, Volume, VolumeSpec};
@@ -68,11 +67,10 @@ impl Volume {
         let capacity_bytes = spec.layout.capacity_bytes() / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
         let map = match &record.volumes {
             None => None,
-            Some(MapRecord { unit_bytes, volumes }) if *unit_bytes > 0 => {
-                let map = VolumeMap::with(capacity_bytes, *unit_bytes, volumes.clone());
+            Some(volumes) => {
+                let map = volumes.map(capacity_bytes);
                 Some(map.ok_or_else(|| foreign("its record's volumes do not fit the array"))?)
             }
-            Some(_) => return Err(foreign("its record's volumes have no unit")),
         };
         let id = record.volume_bytes().ok_or_else(|| foreign("its record names no volume"))?;
         let mut drives = Vec::with_capacity(record.drives.len());
@@ -114,6 +112,7 @@ impl Volume {
             volume.write_record(&volume.array())?;
         }
         volume.journal.reset()?;
+        volume.open_pool()?;
         Ok(volume)
     }
 }

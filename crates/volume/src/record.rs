@@ -3,7 +3,7 @@
 use crate::block_store::BackingStore;
 use crate::drive::{DriveCondition, FORMAT_VERSION};
 use crate::error::{ErrorContext, VolumeError};
-use crate::map::MappedVolume;
+use crate::map::{MappedVolume, ThinUnits, VolumeMap};
 use layout::{Move, Piece};
 use serde_json::{Map, Value};
 
@@ -45,6 +45,26 @@ pub(crate) struct ArrayRecord {
 pub(crate) struct MapRecord {
     pub unit_bytes: u64,
     pub volumes: Vec<MappedVolume>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin: Option<ThinUnits>,
+}
+
+impl From<&VolumeMap> for MapRecord {
+    fn from(map: &VolumeMap) -> Self {
+        MapRecord { unit_bytes: map.unit_bytes(), volumes: map.volumes().to_vec(), thin: map.thin_units() }
+    }
+}
+
+impl MapRecord {
+    /// The map that it describes, of an array of so many bytes; `None` where it could not have been made there.
+    pub(crate) fn map(&self, capacity_bytes: u64) -> Option<VolumeMap> {
+        let volumes = self.volumes.clone();
+        match self.thin {
+            Some(thin) => VolumeMap::with_thin(capacity_bytes, thin, volumes),
+            None if self.unit_bytes == 0 => None,
+            None => VolumeMap::with(capacity_bytes, self.unit_bytes, volumes),
+        }
+    }
 }
 
 /// One move: group, entry, drive and slot it left, drive and slot it went to.

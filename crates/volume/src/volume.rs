@@ -12,10 +12,11 @@ use crate::map::VolumeMap;
 use crate::overlay::Overlay;
 use crate::record::{ArrayRecord, DriveRecord, MapRecord, hexadecimal};
 use crate::stripe::{Array, Stripes};
+use crate::thin_pool::ThinPool;
 use layout::{Layout, Move};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Stripes share this many locks.
 const STRIPE_LOCKS: usize = 1024;
@@ -42,7 +43,7 @@ pub(crate) struct RecordedState {
 
 /// An array's bytes.
 ///
-/// Locks are taken in this order: the array (shared by all I/O, alone to change drives or empty the journal), then
+/// Locks are taken in this order: a unit of a thin volume, a sector of the pool's unit map, the array (shared by all I/O, alone to change drives or empty the journal), then
 /// one stripe, then the journal or a shard of the overlay.
 pub struct Volume {
     pub(crate) store: Box<dyn BackingStore>,
@@ -52,6 +53,8 @@ pub struct Volume {
     /// Every piece that has moved since the volume was made, in order.
     pub(crate) moves: Mutex<Vec<Move>>,
     map: Mutex<Option<VolumeMap>>,
+    /// Thin pool, where the map is one of thin volumes.
+    pub(crate) pool: OnceLock<ThinPool>,
     attributes: Mutex<Map<String, Value>>,
     /// Drives have missed writes that only the journal says so of.
     pub(crate) has_missed: AtomicBool,
@@ -86,6 +89,7 @@ impl Volume {
             array: RwLock::new(array),
             moves: Mutex::new(kept.moves),
             map: Mutex::new(kept.map),
+            pool: OnceLock::new(),
             attributes: Mutex::new(kept.attributes),
             has_missed: AtomicBool::new(false),
             relocation_cursor: AtomicU64::new(0),
@@ -219,10 +223,7 @@ impl Volume {
             drive_capacity_bytes: array.drives.iter().map(|drive| drive.capacity_bytes).collect(),
             drives,
             moves: self.moves().iter().map(|&moved| moved.into()).collect(),
-            volumes: self
-                .map()
-                .as_ref()
-                .map(|map| MapRecord { unit_bytes: map.unit_bytes(), volumes: map.volumes().to_vec() }),
+            volumes: self.map().as_ref().map(MapRecord::from),
             attributes: self.attributes().clone(),
         };
         record.write(&*self.store)

@@ -50,6 +50,17 @@ pub struct PlannedChange {
     map: VolumeMap,
     got: Vec<Run>,
     freed: Vec<Run>,
+    /// The same of a thin volume, of which only what is allocated counts.
+    thin_got: Option<ThinRange>,
+    thin_freed: Option<ThinRange>,
+}
+
+/// Range of a thin volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ThinRange {
+    number: u32,
+    start_bytes: u64,
+    end_bytes: u64,
 }
 
 impl PlannedChange {
@@ -60,7 +71,9 @@ impl PlannedChange {
 
     /// Returns what takes a change that gave ranges out back; `before` is the map that it was planned on.
     pub fn undo(&self, before: VolumeMap) -> PlannedChange {
-        PlannedChange { map: before, got: Vec::new(), freed: self.got.clone() }
+        // What a thin volume got was made zero, and holds nothing.
+        let (thin_got, thin_freed) = (None, None);
+        PlannedChange { map: before, got: Vec::new(), freed: self.got.clone(), thin_got, thin_freed }
     }
 }
 
@@ -69,6 +82,7 @@ impl VolumeMap {
     pub fn plan(&self, change: &VolumeChange) -> Result<PlannedChange, MapError> {
         let mut map = self.clone();
         let (mut got, mut freed) = (Vec::new(), Vec::new());
+        let (mut thin_got, mut thin_freed) = (None, None);
         match change {
             VolumeChange::Create { name, size_bytes, attributes } => {
                 got = map.create(name, *size_bytes, attributes.clone())?;
@@ -76,12 +90,28 @@ impl VolumeMap {
             VolumeChange::Resize { name, size_bytes } => {
                 let before = map.find(name)?.clone();
                 (got, freed) = map.resize(name, *size_bytes)?;
+                if let Some(number) = before.thin {
+                    let ends = [before.size_bytes, *size_bytes].map(|bytes| self.thin_end_bytes(bytes));
+                    if *size_bytes > before.size_bytes {
+                        // Also where giving back has failed when it was made smaller.
+                        let (start_bytes, end_bytes) = (before.size_bytes, ends[1]);
+                        thin_got = Some(ThinRange { number, start_bytes, end_bytes });
+                    } else {
+                        let (start_bytes, end_bytes) = (ends[1], ends[0]);
+                        thin_freed = Some(ThinRange { number, start_bytes, end_bytes });
+                    }
+                }
                 // The rest of the last unit is the volume's already, and may hold what it held before it was made smaller.
                 if *size_bytes > before.size_bytes {
                     got.extend(tail(&before.runs, before.size_bytes));
                 }
             }
-            VolumeChange::Delete { name } => freed = map.delete(name)?,
+            VolumeChange::Delete { name } => {
+                let before = map.find(name)?;
+                let end_bytes = self.thin_end_bytes(before.size_bytes);
+                thin_freed = before.thin.map(|number| ThinRange { number, start_bytes: 0, end_bytes });
+                freed = map.delete(name)?;
+            }
             VolumeChange::Keep { name, key, value } => {
                 let attributes = map.attributes_mut(name)?;
                 if value.is_null() {
@@ -91,7 +121,12 @@ impl VolumeMap {
                 }
             }
         }
-        Ok(PlannedChange { map, got, freed })
+        Ok(PlannedChange { map, got, freed, thin_got, thin_freed })
+    }
+
+    /// End of the last unit of a thin volume of so many bytes.
+    fn thin_end_bytes(&self, size_bytes: u64) -> u64 {
+        self.thin_units().map_or(size_bytes, |units| size_bytes.next_multiple_of(units.unit_bytes))
     }
 }
 
@@ -123,7 +158,11 @@ impl Volume {
         for run in &planned.got {
             self.clear(run)?;
         }
-        if !planned.got.is_empty() {
+        if let Some(ThinRange { number, start_bytes, end_bytes }) = planned.thin_got {
+            let thin = self.thin_volume(number, end_bytes)?;
+            thin.write_zeroes(start_bytes, end_bytes - start_bytes, true, false)?;
+        }
+        if !planned.got.is_empty() || planned.thin_got.is_some() {
             self.flush()?;
         }
         self.record_map(Some(planned.map.clone()))?;
@@ -131,12 +170,16 @@ impl Volume {
         for run in &planned.freed {
             let _ = self.clear(run);
         }
+        if let Some(ThinRange { number, start_bytes, end_bytes }) = planned.thin_freed {
+            let _ = self.thin_volume(number, end_bytes)?.trim(start_bytes, end_bytes - start_bytes, false);
+        }
         Ok(())
     }
 
     /// Records the volumes that an array begins with.
     pub fn begin_map(&self, map: VolumeMap) -> Result<(), VolumeError> {
-        self.record_map(Some(map))
+        self.record_map(Some(map))?;
+        self.open_pool()
     }
 
     /// Returns what is kept with the array under a key.

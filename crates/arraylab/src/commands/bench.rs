@@ -132,6 +132,12 @@ fn bench_fast_forward(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
             summary.half_width_median * 100.0,
             summary.speedup_median
         ))?;
+        for (service, counted) in &summary.services {
+            print(&format!(
+                "{service:<16} {} cases, {} draws simulated whole\n",
+                counted.cases, counted.simulated_whole
+            ))?;
+        }
     }
     Ok(if summary.beyond == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -108,6 +108,16 @@ fn as_text(array: &Array, capacities: &[Capacity], ceilings: &[Ceiling], warning
             text.push_str(&format!("\n{noun} of all parts: {sum:.0} {unit}\n"));
         }
     }
+    for rated in array::rated_writes(array) {
+        let (Some(each), Some(all)) = (rated.drive_bytes, rated.bytes()) else { continue };
+        text.push_str(&format!(
+            "\nRated writes of `{}`: {:.3} PB for each of {} drives, {:.3} PB in all\n",
+            rated.group,
+            each / 1e15,
+            rated.drives,
+            all / 1e15
+        ));
+    }
     let mut seen: Vec<&str> = Vec::new();
     for ceiling in ceilings {
         if !seen.contains(&ceiling.on.as_str()) {

@@ -127,7 +127,8 @@ fn of_parts() {
     differs_without_its_mechanism(&OF_PARTS);
 }
 
-/// Proves that the claim of every data service holds on its experiment, and is refuted with the service switched off.
+/// Proves that the claim of every data service holds on its experiment, and is refuted with the service switched off, and that the
+/// numbers of reports that cite counters are recomputed.
 #[test]
 fn claims_of_services_hold_while_they_are_on() {
     for explained in SERVICES {
@@ -147,6 +148,11 @@ fn claims_of_services_hold_while_they_are_on() {
             let claims = json_lines(&succeed(&["claims", &out, "--json"]));
             assert_eq!(claims.len(), 1, "{}", explained.service);
             assert_eq!(claims[0]["verdict"], verdict, "{target}: {claims:#?}");
+            if explained.plan.contains("counter.") {
+                let bundle = in_place(&format!("run-{number}.tar.gz"));
+                succeed(&["bundle", &out, "--out", &bundle]);
+                succeed(&["verify-report", &bundle]);
+            }
         }
     }
 }

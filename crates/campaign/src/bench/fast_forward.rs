@@ -20,6 +20,9 @@ const ARRAYS: [&str; 8] = [
     "raid-levels",
 ];
 
+/// Shipped arrays with data services; those of `arraylab explain` are drawn from too.
+const WITH_SERVICES: [&str; 3] = ["reduced-flash", "hybrid-read-cache", "two-sites"];
+
 /// Compares `cases` random cases of a seed; passes each row to `on_row` as soon as it is done.
 pub fn bench_fast_forward(
     seed: u64,
@@ -30,7 +33,12 @@ pub fn bench_fast_forward(
         .iter()
         .map(|name| Ok(plan::load_array(name)?.description))
         .collect::<Result<_, CampaignError>>()?;
+    let shipped = WITH_SERVICES.iter().map(|name| Ok(plan::load_array(name)?.description));
+    let explained = findings::SERVICES.iter().filter_map(|explained| explained.array);
+    let explained = explained.map(|(file, text)| Ok(plan::parse_array(file, text)?));
+    let with_services: Vec<ArrayDescription> =
+        shipped.chain(explained).collect::<Result<_, CampaignError>>()?;
     let processor_time = || Duration::from_nanos(thread_processor_ns());
-    twin::bench_fast_forward(&arrays, seed, cases, &processor_time, on_row)
+    twin::bench_fast_forward((&arrays, &with_services), seed, cases, &processor_time, on_row)
         .map_err(|error| Problem::new("the benchmark drew a case that cannot be run").caused_by(error).into())
 }

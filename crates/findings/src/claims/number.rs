@@ -50,6 +50,7 @@ fn of_cases(
         Source::Quantity(quantity) => Unit::of_field(quantity.name()).0,
         Source::Setting(name) => Some(Unit::of_setting(name)),
         Source::BeginsS | Source::DurationS => Some(Unit::TIME),
+        Source::Counter { name, .. } => Unit::of_field(name).0,
         Source::StalledIntervals | Source::Found(_) | Source::Finding { .. } => Some(Unit::NONE),
     };
     let mut items = Vec::new();
@@ -99,6 +100,12 @@ fn of_case(
         Source::StalledIntervals => {
             let stalled = counted.iter().filter(|one| one.all().ios <= 0.0).count();
             Some(exact(stalled as f64, of_intervals("stalled_intervals")))
+        }
+        Source::Counter { service, name } => {
+            let its = case.services.iter().find(|one| one.of.entity == *service && one.of.resource == *name);
+            let (_, factor) = Unit::of_field(name);
+            let path = format!("{}/{}/{service}.{name}", case.stage, case.name);
+            its.map(|one| exact(factor * one.value, in_seconds(From::other("counter", &path), factor)))
         }
         Source::BeginsS => {
             let first = intervals.iter().find(|one| one.all().ios > 0.0);

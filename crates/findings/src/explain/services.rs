@@ -35,7 +35,7 @@ impl ServiceExplanation {
 }
 
 /// All data services that are explained.
-pub const SERVICES: [ServiceExplanation; 10] = [
+pub const SERVICES: [ServiceExplanation; 11] = [
     ServiceExplanation {
         service: "thin",
         what: "Thin provisioning: capacity is allocated with the first write to it, in units. An allocation costs a processor and a record; \
@@ -124,6 +124,20 @@ pub const SERVICES: [ServiceExplanation; 10] = [
         on: "twin:striped.yaml",
         off: "twin:striped.yaml,volume_manager=off",
         rests_on: &["volumes[0].stripe_unit", "volumes[0].limit."],
+    },
+    ServiceExplanation {
+        service: "wear",
+        what: "Wear of drives with a rated endurance: bytes that they were given, bytes that their flash programmed with what collection \
+               moved, and the days until the rating is used up at the mean rate so far. It takes no time.",
+        plan: include_str!("wear.yaml"),
+        array: Some(("worn.yaml", include_str!("worn.yaml"))),
+        on: "twin:worn.yaml,condition=fresh",
+        off: "twin:worn.yaml,condition=fresh,wear=off",
+        rests_on: &[
+            "groups[0].drives.endurance",
+            "groups[0].drives.capacity",
+            "groups[0].drives.mapping_unit",
+        ],
     },
     ServiceExplanation {
         service: "protocol",

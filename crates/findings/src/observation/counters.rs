@@ -1,6 +1,7 @@
 //! Counters reduced to utilisation of parts and traffic of paths.
 
-use super::{Busy, Names, PartResource, PathTraffic};
+use super::{Busy, Names, PartResource, PathTraffic, ServiceCount};
+use plan::claim::COUNTED_SERVICES;
 use std::collections::BTreeMap;
 use store::{CounterPoint, CounterSeries};
 
@@ -10,10 +11,11 @@ const BUSY: &str = "_busy_ns";
 /// The same of a part that is one thing: a service on its core.
 const BUSY_ALONE: &str = "busy_ns";
 
-/// Returns true if a counter, by its source and name, is one that [`busy`], [`carried`] or [`over_time`] reads. Most are none: a run of
-/// many cases has millions.
-pub(crate) fn is_read(source: &str, name: &str) -> bool {
+/// Returns true if a counter, by its source, entity and name, is one that [`busy`], [`carried`], [`over_time`] or [`of_services`] reads.
+/// Most are none: a run of many cases has millions.
+pub(crate) fn is_read(source: &str, entity: &str, name: &str) -> bool {
     match source {
+        "twin" if COUNTED_SERVICES.contains(&entity) => true,
         "twin" => {
             name.ends_with(BUSY)
                 || matches!(
@@ -105,6 +107,29 @@ pub(super) fn carried(series: &[CounterSeries], counted: Counted) -> Vec<PathTra
         }
     }
     all
+}
+
+/// Beginning of the names of levels, as opposed to counts.
+const LEVEL: &str = "fill_";
+
+/// Returns what each data service of a twin counted in the time counted, and of levels the last.
+pub(super) fn of_services(
+    series: &[CounterSeries],
+    counted: Counted,
+    names: &mut Names,
+) -> Vec<ServiceCount> {
+    let is_of_service =
+        |one: &&CounterSeries| one.source == "twin" && COUNTED_SERVICES.contains(&one.entity.as_str());
+    let count = |one: &CounterSeries| match one.name.starts_with(LEVEL) {
+        true => one.points.last().map(|point| point.value),
+        false => grown(one, counted).map(|(value, _)| value),
+    };
+    let counts = series.iter().filter(is_of_service).filter_map(|one| {
+        let value = count(one)?;
+        let (entity, resource) = (one.entity.clone(), one.name.clone());
+        Some(ServiceCount { of: names.get(PartResource { part: entity.clone(), entity, resource }), value })
+    });
+    counts.collect()
 }
 
 /// `link-3` is a `link`, `node-0/server-1` a `server`.
@@ -317,6 +342,26 @@ mod tests {
             ]
         );
         assert_eq!(found[1].points[1].mean_share, 0.1);
+    }
+
+    /// Proves that counters of data services count from the end of the ramp, that levels are their last value, and that those of other
+    /// parts and of hosts are none.
+    #[test]
+    fn services_count_over_the_counted_time() {
+        let all = [
+            series("twin", "thin", "allocations", &[(5, 100.0), (10, 250.0), (15, 400.0)]),
+            series("twin", "wear", "fill_days_left", &[(5, 9.0), (15, 7.0)]),
+            series("twin", "drive-0", "host_units", &[(5, 1.0), (15, 2.0)]),
+            series("disk", "thin", "allocations", &[(5, 1.0), (15, 2.0)]),
+        ];
+        let found = of_services(&all, Counted { ramp_s: 5.0, twin_began_s: 0.0 }, &mut Names::default());
+        let counts: Vec<(&str, &str, f64)> =
+            found.iter().map(|one| (one.of.entity.as_str(), one.of.resource.as_str(), one.value)).collect();
+        assert_eq!(counts, [("thin", "allocations", 300.0), ("wear", "fill_days_left", 7.0)]);
+        let whole = of_services(&all, Counted { ramp_s: 0.0, twin_began_s: 0.0 }, &mut Names::default());
+        assert_eq!(whole[0].value, 400.0, "a twin begins at 0");
+        let is_read = |one: &CounterSeries| is_read(&one.source, &one.entity, &one.name);
+        assert_eq!(all.each_ref().map(is_read), [true, true, false, false]);
     }
 
     /// Proves that after a search, whose points each have a twin of their own, the counters of the last twin alone count, from

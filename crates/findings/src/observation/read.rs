@@ -116,9 +116,11 @@ impl ObservedCase {
         let counted = Counted { ramp_s, twin_began_s };
         let mut busy = counters::busy(counters, counted, names);
         let mut carried = counters::carried(counters, counted);
+        let mut services = counters::of_services(counters, counted, names);
         // Kept for as long as the findings: without room for more.
         busy.shrink_to_fit();
         carried.shrink_to_fit();
+        services.shrink_to_fit();
         let unwritten = events.iter().rev().find_map(|event| unwritten_reads::share(event));
         Ok(ObservedCase {
             unwritten_share: unwritten.unwrap_or(0.0),
@@ -129,6 +131,7 @@ impl ObservedCase {
             result: Arc::new(result),
             busy,
             carried,
+            services,
             intervals,
             loads,
             moments,

@@ -165,6 +165,7 @@ impl Run {
             loads: Vec::new(),
             busy: Vec::new(),
             carried: Vec::new(),
+            services: Vec::new(),
             unwritten_share: 0.0,
             moments: Vec::new(),
             limits: Vec::new(),

@@ -267,6 +267,21 @@ pub struct Selector {
     pub text: String,
 }
 
+/// Data services whose counters claims may name.
+pub const COUNTED_SERVICES: [&str; 11] = [
+    "thin",
+    "reduction",
+    "snapshots",
+    "drive_cache",
+    "tier",
+    "mirror",
+    "replication",
+    "limits",
+    "protocol",
+    "volume_manager",
+    "wear",
+];
+
 /// A value of cases or findings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
@@ -280,6 +295,13 @@ pub enum Source {
     BeginsS,
     /// The counted time of a case.
     DurationS,
+    /// Counter of a data service of a twin: by how much it grew in the counted time, or its last value where it is a level.
+    Counter {
+        /// The service.
+        service: &'static str,
+        /// The counter.
+        name: String,
+    },
     /// Presence of a finding of this kind about a case: 1 if there is one, 0 if there is none.
     Found(&'static str),
     /// A field of findings, with dots between its parts.

@@ -3,13 +3,16 @@
 use super::fields::{finding_fields, finding_words};
 use super::lex::Mistake;
 use super::names::Names;
-use super::{Comparator, Expr, Filter, Selector, Source, Unit};
+use super::{COUNTED_SERVICES, Comparator, Expr, Filter, Selector, Source, Unit};
 use crate::quantity::{QUANTITIES, Quantity};
 use array::did_you_mean;
 use serde_json::Value;
 
 /// Values that every case has beside quantities and findings.
 const OF_CASES: [&str; 3] = ["stalled_intervals", "begins_s", "duration_s"];
+
+/// Before the name of a service and of its counter: `counter.thin.allocations`.
+const COUNTER: &str = "counter";
 
 /// Of every kind of finding: whether a case has one.
 const FOUND: &str = "found";
@@ -76,6 +79,16 @@ fn source(name: &str, at: usize) -> Result<(Source, Option<Unit>), Mistake> {
     let width = name.chars().count();
     let unknown =
         |message: String, hint: Option<String>| Err(Mistake::new(at, width, message).maybe_hint(hint));
+    if let Some(counter) = name.strip_prefix(COUNTER).and_then(|rest| rest.strip_prefix('.')) {
+        let (service, field) = counter.split_once('.').unwrap_or((counter, ""));
+        let Some(service) = COUNTED_SERVICES.into_iter().find(|known| *known == service) else {
+            return unknown(format!("`{service}` counts nothing"), did_you_mean(service, COUNTED_SERVICES));
+        };
+        if field.is_empty() {
+            return unknown(format!("`{name}` names no counter"), Some("`counter.thin.allocations`".into()));
+        }
+        return Ok((Source::Counter { service, name: field.to_owned() }, Unit::of_field(field).0));
+    }
     let Some((kind, field)) = name.split_once('.') else {
         let known = QUANTITIES.iter().copied().chain(OF_CASES);
         return unknown(format!("there is no quantity `{name}`"), did_you_mean(name, known));

@@ -23,6 +23,8 @@ fn wrong_expressions_are_refused_with_their_place() {
         ("read.latency_ns.p98{stage=one} > 1ms", 12, "no quantity `read.latency_ns.p98`", "p9"),
         ("level.iop{stage=one} > 1", 12, "`level` has no number `iop`", "`iops`"),
         ("levle.iops{stage=one} > 1", 12, "no kind of finding `levle`", "`level`"),
+        ("counter.thinn.allocations{stage=one} > 1", 12, "`thinn` counts nothing", "`thin`"),
+        ("counter.thin{stage=one} > 1", 12, "names no counter", "counter.thin.allocations"),
         ("iops{stage=one, bss=4k} > 1", 28, "no setting `bss`", "`bs`"),
         ("iops{stage=one, bs=4q} > 1", 28, "4q", ""),
         ("iops{stage=one} > read.latency_ns.mean{stage=one}", 30, "different units", ""),

@@ -126,6 +126,18 @@ fn part_of(entity: &str) -> &str {
     }
 }
 
+/// Value of a counter of a twin's data service, as claims have it: growth over the counted time, of levels the last.
+pub(crate) fn of_service(case: &Case, counter: &str) -> Option<f64> {
+    let (service, name) = counter.split_once('.')?;
+    let is_its = |one: &&Counter| one.source == "twin" && one.entity == service && one.name == name;
+    let one = case.counters.iter().find(is_its)?;
+    if name.starts_with("fill_") {
+        return one.points.last().map(|point| point.1);
+    }
+    let (ramp_s, began_s) = times(case);
+    grown(one, ramp_s, began_s).map(|(value, _)| value)
+}
+
 /// Growth of a cumulative counter over the counted time, and that time.
 fn grown(counter: &Counter, ramp_s: f64, began_s: f64) -> Option<(f64, f64)> {
     let points: Vec<(f64, f64)> = counter

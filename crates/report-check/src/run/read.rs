@@ -193,6 +193,8 @@ impl Run {
              JOIN result_attempts r ON r.attempt_id = t.attempt_id
              WHERE s.name LIKE '%busy_ns' OR s.name IN ('processors', 'fill_threads', '%util', '%idle', 'to_array_bytes',
                    'to_host_bytes', 'rkB/s', 'wkB/s')
+                OR (s.source = 'twin' AND s.entity IN ('thin', 'reduction', 'snapshots', 'drive_cache', 'tier', 'mirror',
+                   'replication', 'limits', 'protocol', 'volume_manager', 'wear'))
              ORDER BY r.case_id, s.id, t.id",
         )?;
         let mut rows = query.query([])?;

@@ -27,6 +27,8 @@ pub(crate) struct ArrayView {
     /// Drives of the layout by number, then spares.
     pub drives: Vec<DriveView>,
     pub volumes: Vec<VolumeView>,
+    /// Thin pool; none where the volumes are not thin.
+    pub pool: Option<PoolView>,
     /// Parts of the model.
     pub parts: Vec<PartView>,
     /// Work that goes on in the background, and how much of it is done, 0 to 1.
@@ -49,6 +51,21 @@ pub(crate) struct DriveView {
     pub part: Option<String>,
     /// Of a replacement: how much of it is rebuilt, 0 to 1.
     pub rebuilt: Option<f64>,
+}
+
+/// A thin pool.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PoolView {
+    pub size_bytes: f64,
+    pub free_bytes: f64,
+    /// 0 to 1.
+    pub used_share: f64,
+    /// Sizes of all volumes as a multiple of the pool's.
+    pub overcommit: f64,
+    /// `ok`, `nearly-full` or `full`.
+    pub state: String,
+    /// Warning with the remedy.
+    pub warning: Option<String>,
 }
 
 /// A volume.
@@ -100,10 +117,11 @@ impl ArrayView {
         let in_layout = drives.iter().filter(|drive| drive.number.is_some()).count();
         let bytes = if lost.is_empty() { format!("{in_layout} drives, whole") } else { lost.join(", ") };
         let unlike = parts.iter().filter_map(|part| Some(format!("; {} {}", part.name, part.state?)));
+        let pool = pool(&now["pool"]);
         ArrayView {
             name: words(&now["array"]),
             title: words(&now["title"]),
-            condition: bytes + &unlike.collect::<String>(),
+            condition: bytes + &unlike.collect::<String>() + pool.as_ref().map_or("", PoolView::condition),
             is_whole: lost.is_empty(),
             connections: now["connections"].as_u64().unwrap_or(0),
             speed: model["speed"].as_f64(),
@@ -113,6 +131,7 @@ impl ArrayView {
                 .enumerate()
                 .map(|(index, volume)| volume_view(&before["volumes"][index], volume, model, seconds))
                 .collect(),
+            pool,
             parts,
             background: background(now),
             lateness: lateness(model),
@@ -124,6 +143,28 @@ impl ArrayView {
             drives,
         }
     }
+}
+
+impl PoolView {
+    /// Returns the addition to the condition of the array.
+    fn condition(&self) -> &'static str {
+        match self.state.as_str() {
+            "full" => "; thin pool full",
+            "nearly-full" => "; thin pool nearly full",
+            _ => "",
+        }
+    }
+}
+
+fn pool(pool: &Value) -> Option<PoolView> {
+    Some(PoolView {
+        size_bytes: pool["size_bytes"].as_f64()?,
+        free_bytes: number(&pool["free_bytes"]),
+        used_share: number(&pool["used_share"]),
+        overcommit: number(&pool["overcommit"]),
+        state: words(&pool["state"]),
+        warning: pool["warning"].as_str().map(str::to_owned),
+    })
 }
 
 pub(crate) fn number(value: &Value) -> f64 {

@@ -113,6 +113,16 @@ impl FastForwardCase {
         }
     }
 
+    /// Data services that the array has; limits of volumes and stripes of hosts over them too.
+    pub fn services(&self) -> Vec<&'static str> {
+        let array = &self.description.parts;
+        let mut services = array.services();
+        let (limited, _) = array::limited_volumes(array);
+        services.extend((limited > 0 && !array.has_chains()).then_some("limits"));
+        services.extend(array::striped_volumes(array).next().map(|_| "volume_manager"));
+        services
+    }
+
     /// The load's settings in fio's names, for a line of JSON.
     pub fn settings_json(&self) -> Map<String, Value> {
         let load = &self.load;

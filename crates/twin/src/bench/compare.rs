@@ -3,6 +3,7 @@
 use load::{Direction, Extrapolation, Histogram, LoadSpec, Random, Sample};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ const BEYOND_LEAST: u64 = 100;
 const SCATTER_SEEDS: u64 = 5;
 /// So many draws for each case that is wanted: in most of them something is skipped.
 const DRAWS_PER_CASE: u64 = 6;
+/// Each so many-th draw is of an array with data services.
+const SERVICES_EVERY: u64 = 3;
 
 /// Allowed errors, as shares.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +49,8 @@ pub struct FastForwardRow {
     pub case: u64,
     /// The array.
     pub array: String,
+    /// Data services that it has.
+    pub services: Vec<&'static str>,
     /// Load, settings and changed parts.
     pub settings: Map<String, Value>,
     /// Events, as `drive-failure at 20 s`.
@@ -97,32 +102,45 @@ pub struct FastForwardSummary {
     pub speedup_median: f64,
     /// Cases with an error beyond its bound.
     pub beyond: u64,
+    /// By data service: cases in which something was skipped, and draws that were simulated whole.
+    pub services: BTreeMap<&'static str, ServiceCases>,
 }
 
-/// Compares `cases` random cases in which something is skipped; `on_row` is handed each as soon as it is done. `cpu_time` is the
-/// processor time of this thread.
+/// Cases of arrays with a data service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ServiceCases {
+    /// Compared cases.
+    pub cases: u64,
+    /// Draws in which nothing was skipped, so that there is nothing to compare.
+    pub simulated_whole: u64,
+}
+
+/// Compares `cases` random cases in which something is skipped, a third of the draws of arrays with data services where there are
+/// some; `on_row` is handed each as soon as it is done. `cpu_time` is the processor time of this thread.
 pub fn bench_fast_forward(
-    arrays: &[ArrayDescription],
+    (arrays, with_services): (&[ArrayDescription], &[ArrayDescription]),
     seed: u64,
     cases: u64,
     cpu_time: &dyn Fn() -> Duration,
     on_row: &mut dyn FnMut(&FastForwardRow) -> ControlFlow<()>,
 ) -> Result<FastForwardSummary, TwinError> {
     let mut rows: Vec<FastForwardRow> = Vec::new();
+    let mut services: BTreeMap<&'static str, ServiceCases> = BTreeMap::new();
     for number in 0..cases.saturating_mul(DRAWS_PER_CASE) {
         if rows.len() as u64 == cases {
             break;
         }
         // Each case has a stream of its own, so that one can be run again alone.
         let mut random = Random::from_seed_and_stream(seed, number);
-        let Some(case) = FastForwardCase::draw(arrays, &mut random) else { continue };
-        let (fast, fast_time) = timed(&case, false, cpu_time)?;
-        if fast.extrapolation.carried_ns == 0 {
-            continue;
+        let is_with_services = number % SERVICES_EVERY == SERVICES_EVERY - 1 && !with_services.is_empty();
+        let drawn_from = if is_with_services { with_services } else { arrays };
+        let Some(case) = FastForwardCase::draw(drawn_from, &mut random) else { continue };
+        let row = compare_fast_forward(number, &case, cpu_time)?;
+        for service in case.services() {
+            let counted = services.entry(service).or_default();
+            *(if row.is_some() { &mut counted.cases } else { &mut counted.simulated_whole }) += 1;
         }
-        let (exact, exact_time) = timed(&case, true, cpu_time)?;
-        let speedup = exact_time.as_secs_f64() / fast_time.as_secs_f64().max(1e-6);
-        let row = compare(number, &case, &fast, &exact, speedup)?;
+        let Some(row) = row else { continue };
         rows.push(row);
         if let Some(row) = rows.last()
             && on_row(row).is_break()
@@ -130,10 +148,25 @@ pub fn bench_fast_forward(
             break;
         }
     }
-    Ok(summary(&rows))
+    Ok(summary(&rows, services))
 }
 
-fn summary(rows: &[FastForwardRow]) -> FastForwardSummary {
+/// Compares fast-forward with exact simulation of a case; `None` where nothing is skipped.
+pub fn compare_fast_forward(
+    number: u64,
+    case: &FastForwardCase,
+    cpu_time: &dyn Fn() -> Duration,
+) -> Result<Option<FastForwardRow>, TwinError> {
+    let (fast, fast_time) = timed(case, false, cpu_time)?;
+    if fast.extrapolation.carried_ns == 0 {
+        return Ok(None);
+    }
+    let (exact, exact_time) = timed(case, true, cpu_time)?;
+    let speedup = exact_time.as_secs_f64() / fast_time.as_secs_f64().max(1e-6);
+    compare(number, case, &fast, &exact, speedup).map(Some)
+}
+
+fn summary(rows: &[FastForwardRow], services: BTreeMap<&'static str, ServiceCases>) -> FastForwardSummary {
     let values: u64 = rows.iter().map(|row| row.intervals).sum();
     let covered: u64 = rows.iter().map(|row| row.covered).sum();
     FastForwardSummary {
@@ -144,6 +177,7 @@ fn summary(rows: &[FastForwardRow]) -> FastForwardSummary {
         half_width_median: median(rows.iter().flat_map(|row| row.half_widths.iter().copied()).collect()),
         speedup_median: median(rows.iter().map(|row| row.speedup).collect()),
         beyond: rows.iter().filter(|row| !row.beyond.is_empty()).count() as u64,
+        services,
     }
 }
 
@@ -255,6 +289,7 @@ fn compare(
     let mut row = FastForwardRow {
         case: number + 1,
         array: case.description.name.clone(),
+        services: case.services(),
         settings: case.settings_json(),
         events: case.events.iter().map(|(at_s, action, _)| format!("{action} at {at_s} s")).collect(),
         skipped_share: ext.carried_ns as f64 / (ext.carried_ns + ext.simulated_ns) as f64,

@@ -4,4 +4,6 @@ mod case;
 mod compare;
 
 pub use case::FastForwardCase;
-pub use compare::{Bounds, FastForwardRow, FastForwardSummary, bench_fast_forward};
+pub use compare::{
+    Bounds, FastForwardRow, FastForwardSummary, ServiceCases, bench_fast_forward, compare_fast_forward,
+};

@@ -6,6 +6,7 @@ use load::Direction;
 use super::rates::rate;
 use super::settings::Settings;
 use super::solid_states::SolidStates;
+use super::wear::Written;
 use crate::drive::Slowness;
 use crate::drive::disk::{DiskCommand, HardDiskDescription};
 use crate::drive::flash::FlashDrive;
@@ -201,6 +202,22 @@ impl GroupDrives {
                 group.drives.iter().filter(|drive| drive.is_collecting()).count() as u64
             }
             GroupDrives::HardDisks(_) | GroupDrives::Modules(_) => 0,
+        }
+    }
+
+    /// Bytes that the drives were given so far, and those that their flash programmed.
+    pub fn written(&self) -> Written {
+        match self {
+            GroupDrives::SolidStates(group) => group.written(),
+            GroupDrives::HardDisks(disks) => Written {
+                given: disks.counters().map(|(_, traffic)| traffic.written_bytes).sum(),
+                programmed: 0,
+            },
+            // Their model has no collection: what they program is what they are given.
+            GroupDrives::Modules(modules) => {
+                let given = modules.iter().map(|module| module.traffic.written_bytes).sum();
+                Written { given, programmed: given }
+            }
         }
     }
 

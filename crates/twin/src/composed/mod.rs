@@ -37,6 +37,7 @@ mod solid_states;
 mod streams;
 mod threads;
 mod volume;
+mod wear;
 
 use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
@@ -67,6 +68,7 @@ pub(crate) use settings::settings_of;
 use settings::{Condition, Settings};
 use streams::Streams;
 use volume::{Entry, StripeTally, VolumeState};
+use wear::Wear;
 
 /// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str =
@@ -173,6 +175,7 @@ pub(crate) struct Model {
     own_controllers: usize,
     verifies: bool,
     protocol: Protocol,
+    wear: Wear,
     fabric: Fabric,
     controllers: Box<[Controller]>,
     groups: Groups,
@@ -403,6 +406,7 @@ impl Model {
             own_controllers: controllers as usize,
             verifies: settings.on.verification,
             protocol: Protocol::new(array, settings.on),
+            wear: Wear::new(array, settings.on.wear),
             fabric,
             controllers: all.into(),
             has_queues: groups.drives.iter().any(GroupDrives::has_queues),
@@ -592,6 +596,7 @@ impl Model {
         let commands = self.controllers[..self.own_controllers].iter().map(|own| own.tally.commands);
         self.protocol.count_into(self.fabric.issued_ios(), commands.sum(), &mut counters);
         let now_ns = self.clock_ns.max(self.now_ns);
+        self.wear.count_into(now_ns, self.groups.drives.iter().map(GroupDrives::written), &mut counters);
         self.stripes.count_into(&self.entries, &mut counters);
         volume::count_limits(&self.volumes, now_ns, &mut counters);
         if let Some(services) = &self.services {
@@ -646,7 +651,8 @@ impl Model {
         let has_credits = |volume: &VolumeState| {
             volume.limiter.as_ref().is_some_and(|limiter| !limiter.is_steady(self.now_ns))
         };
-        let is_served_alike = self.services.as_ref().is_none_or(|services| services.is_steady());
+        let is_served_alike =
+            self.services.as_ref().is_none_or(|services| services.is_steady(self.now_ns, left_ns));
         if !is_served_alike || self.volumes.iter().any(has_credits) {
             return 0;
         }
@@ -655,7 +661,8 @@ impl Model {
             return 0;
         }
         let drives_ns = self.groups.drives.iter().map(|drives| drives.steady_for_ns(window_ns)).min();
-        let services_ns = self.services_at_ns().saturating_sub(self.now_ns);
+        let changes_at_ns = self.services.as_ref().map_or(u64::MAX, |services| services.changes_at_ns());
+        let services_ns = changes_at_ns.saturating_sub(self.now_ns);
         drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
     }
 
@@ -712,7 +719,7 @@ impl Model {
         }
         self.failover.skip_time(duration_ns);
         if let Some(services) = &mut self.services {
-            services.skip_time(duration_ns);
+            services.skip_time(self.now_ns, duration_ns);
         }
     }
 }

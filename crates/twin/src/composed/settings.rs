@@ -109,6 +109,7 @@ switches! {
         snapshots => "off: no snapshots are taken",
         drive_cache => "off: nothing is kept on the drives of the read cache",
         tier => "off: nothing is moved to the drives of the tier",
+        wear => "off: writing wears no drive",
         mirror => "off: writes are not sent to the second array",
         slices => "off: every service has all the processors and memory it asks for",
         copy_on_write => "off: hard disks with a journal are written in place, each write by itself",
@@ -119,7 +120,7 @@ switches! {
 }
 
 /// All that can be set.
-pub(crate) const SETTINGS: [Setting; 56] = all_of(&OWN, Switches::SETTINGS);
+pub(crate) const SETTINGS: [Setting; 57] = all_of(&OWN, Switches::SETTINGS);
 
 /// Settings of what I/Os to chains of replicas pass.
 const OF_CHAINS: [&str; 24] = [
@@ -215,6 +216,7 @@ fn is_of(setting: &str, array: &array::Array) -> bool {
         "drive_cache" => array.drive_cache.is_some(),
         "tier" => array.tier.is_some(),
         "mirror" => array.mirror.is_some(),
+        "wear" => array.groups.iter().any(|group| group.drives.rated_bytes().is_some()),
         "failover" => has_peer && !is_cluster,
         "verification" => has_peer && !is_cluster && array.failover.verify.get() > 0,
         _ => true,

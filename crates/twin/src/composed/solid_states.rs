@@ -3,6 +3,7 @@
 use load::Random;
 
 use super::settings::{Condition, Settings};
+use super::wear::Written;
 use crate::DescriptionError;
 use crate::drive::flash::{
     CollectionPolicy, Condition as FlashCondition, FlashCounters, FlashDescription, FlashDrive,
@@ -210,6 +211,15 @@ impl SolidStates {
     pub fn begin_window(&mut self) {
         self.prepare();
         self.at_window = self.drives.iter().map(|drive| drive.counters().host_units).collect();
+    }
+
+    /// Bytes that the drives were given, and those that their flash programmed, in whole mapping units.
+    pub fn written(&self) -> Written {
+        let unit_bytes = u64::from(self.erased.unit_bytes());
+        (0..self.count).map(|number| self.counters(number)).fold(Written::default(), |sum, counted| Written {
+            given: sum.given + counted.host_units * unit_bytes,
+            programmed: sum.programmed + (counted.host_units + counted.moved_units) * unit_bytes,
+        })
     }
 
     /// Counts of the drives, numbered from `first`.

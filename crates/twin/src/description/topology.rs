@@ -76,7 +76,12 @@ pub(super) fn of_parts(array: &array::Array) -> Topology {
             _ if array.is_tier(index) => ", tier",
             _ => "",
         };
-        let set = TopologyPart::new(&format!("{model}, {}{role}", group.layout().title()), count - spares);
+        let rated = group
+            .drives
+            .rated_bytes()
+            .map_or_else(String::new, |bytes| format!(", rated for {:.2} PB of writes", bytes / 1e15));
+        let label = format!("{model}, {}{role}{rated}", group.layout().title());
+        let set = TopologyPart::new(&label, count - spares);
         let spares = (spares > 0).then(|| TopologyPart::new(&format!("{model}, hot spare"), spares));
         [Some(set), spares].into_iter().flatten()
     });

@@ -14,6 +14,7 @@ mod request;
 mod resync;
 mod snapshots;
 mod sparse;
+mod steady;
 mod thin;
 mod tier;
 
@@ -343,30 +344,17 @@ impl Services {
         }
     }
 
-    /// Returns whether what commands need stays as it is.
-    pub fn is_steady(&self) -> bool {
-        // What a tier holds, and what is to be copied, depends on all I/Os since the last plan or snapshot.
-        self.tier.is_none()
-            && self.replication.is_none()
-            && self.thin.as_ref().is_none_or(Thin::is_steady)
-            && self.snapshots.as_ref().is_none_or(Snapshots::is_steady)
-            && self.cache.as_ref().is_none_or(|cache| cache.is_lost || cache.kept.is_full())
-            && self.mirror.as_ref().is_none_or(|mirror| mirror.resync.is_synchronous())
-    }
-
     /// Returns when a service does something by itself.
     pub fn next_ns(&self) -> u64 {
-        let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
-        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.units.next_ns());
-        let tier_ns = self.tier.as_ref().map_or(u64::MAX, Tier::next_ns);
-        let replication_ns = self.replication.as_ref().map_or(u64::MAX, Replication::next_ns);
-        snapshots_ns.min(mirror_ns).min(tier_ns).min(replication_ns)
+        self.tier.as_ref().map_or(u64::MAX, Tier::next_ns).min(self.others_at_ns())
     }
 
-    pub fn skip_time(&mut self, duration_ns: u64) {
-        if let Some(snapshots) = &mut self.snapshots {
-            snapshots.skip_time(duration_ns);
-        }
+    /// Returns when a service beside the tier does something by itself.
+    fn others_at_ns(&self) -> u64 {
+        let snapshots_ns = self.snapshots.as_ref().map_or(u64::MAX, Snapshots::next_ns);
+        let mirror_ns = self.mirror.as_ref().map_or(u64::MAX, |mirror| mirror.resync.units.next_ns());
+        let replication_ns = self.replication.as_ref().map_or(u64::MAX, Replication::next_ns);
+        snapshots_ns.min(mirror_ns).min(replication_ns)
     }
 
     /// Time of one way to the second array; 0 without one.

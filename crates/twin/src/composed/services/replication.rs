@@ -26,6 +26,10 @@ pub(crate) struct Replication {
     /// Moment of the snapshot that is copied, and of the newest that the second array has whole.
     snapshot_ns: u64,
     recovery_ns: u64,
+    /// Time that was not simulated, by which moments of snapshots are later than the clock says.
+    skipped_ns: u64,
+    /// Nothing was changed before the last snapshot.
+    is_idle: bool,
     cycles: u64,
     late_cycles: u64,
 }
@@ -45,6 +49,8 @@ impl Replication {
             changed: BTreeSet::new(),
             snapshot_ns: 0,
             recovery_ns: 0,
+            skipped_ns: 0,
+            is_idle: false,
             cycles: 0,
             late_cycles: 0,
         }
@@ -79,11 +85,24 @@ impl Replication {
             self.late_cycles += 1;
             return false;
         }
+        self.is_idle = self.changed.is_empty();
         self.units.add(std::mem::take(&mut self.changed));
         self.units.wait(now_ns);
-        self.snapshot_ns = now_ns;
+        self.snapshot_ns = now_ns + self.skipped_ns;
         self.end_cycle();
         true
+    }
+
+    /// Returns whether nothing is copied, nor will be while the load goes on as it does: it writes nothing. What writes change in skipped
+    /// time is not known.
+    pub fn is_steady(&self) -> bool {
+        self.is_idle && self.changed.is_empty() && !self.is_copying()
+    }
+
+    /// Time passes that is not simulated.
+    pub fn skip_time(&mut self, duration_ns: u64) {
+        self.due_ns = self.due_ns.saturating_sub(duration_ns);
+        self.skipped_ns += duration_ns;
     }
 
     /// The second array has the snapshot, unless units of it are left.
@@ -104,7 +123,7 @@ impl Replication {
             ("unreadable_units", self.units.lost),
             ("fill_behind_bytes", self.units.behind_bytes()),
             ("fill_changed_bytes", self.changed.len() as u64 * self.units.unit_bytes),
-            ("fill_recovery_point_ns", now_ns - self.recovery_ns),
+            ("fill_recovery_point_ns", now_ns + self.skipped_ns - self.recovery_ns),
         ] {
             counters.add("replication", name, value);
         }

@@ -193,6 +193,11 @@ impl Snapshots {
         self.all.is_empty() && !self.is_deleting()
     }
 
+    /// Returns whether reads find what they find now, as long as nothing is written: no deletion goes on.
+    pub fn is_steady_for_reads(&self) -> bool {
+        !self.is_deleting()
+    }
+
     /// Time passes that is not simulated.
     pub fn skip_time(&mut self, duration_ns: u64) {
         if self.due_ns != u64::MAX {

@@ -15,6 +15,10 @@ use crate::part::Counters;
 
 /// Bytes of an extent that are read, and then written, at once.
 const CHUNK_BYTES: u64 = 1 << 20;
+/// Plans one after the other that move nothing, after which the tier holds what it goes on to hold under the same load.
+const QUIET_PLANS: u32 = 2;
+/// Plans whose counts may still matter after they have decayed.
+const OLDER_PLANS: u64 = 64;
 /// Tags of I/Os that move extents: one for each of those that move at once.
 pub(super) const TIER_TAGS: std::ops::Range<u32> = COPY - array::TIER_MOVES_LIMIT as u32..COPY;
 
@@ -53,6 +57,10 @@ pub(crate) struct Tier {
     plan_ns: u64,
     /// Moment at which the next chunk may begin; never past when one waits.
     due_ns: u64,
+    /// Time since the last plan that was not simulated, in which nobody counted I/Os.
+    skipped_ns: u64,
+    /// Last plans that moved nothing.
+    quiet_plans: u32,
     tally: Tally,
 }
 
@@ -95,6 +103,8 @@ impl Tier {
             moving: vec![None; tier.moves.count() as usize],
             plan_ns: tier.every.get(),
             due_ns: 0,
+            skipped_ns: 0,
+            quiet_plans: 0,
             tally: Tally::default(),
         }
     }
@@ -160,6 +170,60 @@ impl Tier {
     fn plan(&mut self) {
         self.tally.plans += 1;
         self.queue.clear();
+        if std::mem::take(&mut self.skipped_ns) == 0 || !self.is_settled() {
+            self.choose_moves();
+            self.quiet_plans = if self.is_quiet() { self.quiet_plans.saturating_add(1) } else { 0 };
+        }
+        for heat in &mut self.heat {
+            *heat = (f64::from(*heat) * self.decay) as u32;
+        }
+    }
+
+    /// Returns true if nothing moves.
+    fn is_quiet(&self) -> bool {
+        self.queue.is_empty() && self.moving.iter().all(Option::is_none)
+    }
+
+    /// Returns whether it goes on to hold what it holds for as long as the load goes on: no plan is due before, or plans move nothing any
+    /// more.
+    pub fn is_steady(&self, now_ns: u64, left_ns: u64) -> bool {
+        self.is_quiet() && (self.is_settled() || self.plan_ns.saturating_sub(now_ns) > left_ns)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.quiet_plans >= QUIET_PLANS
+    }
+
+    /// Time passes that is not simulated, of a tier that is steady: plans in it move nothing, and I/Os count as under a load that goes on.
+    pub fn skip_time(&mut self, now_ns: u64, duration_ns: u64) {
+        let until_plan_ns = self.plan_ns.saturating_sub(now_ns);
+        let before_ns = self.every_ns.saturating_sub(until_plan_ns);
+        // Time since the last plan, and what is left of the counts of those before it, as time.
+        let older = |plans: u64| (1..=plans.min(OLDER_PLANS)).fold(0.0, |sum, _| (sum + 1.0) * self.decay);
+        let counted = |since_ns: u64, plans: u64| since_ns as f64 + older(plans) * self.every_ns as f64;
+        let plans_before = self.tally.plans;
+        let mut after_ns = before_ns + duration_ns;
+        if duration_ns >= until_plan_ns && self.is_settled() {
+            self.tally.plans += 1 + (duration_ns - until_plan_ns) / self.every_ns;
+            after_ns = (duration_ns - until_plan_ns) % self.every_ns;
+            self.plan_ns = now_ns + self.every_ns - after_ns;
+        } else {
+            self.plan_ns = self.plan_ns.saturating_sub(duration_ns);
+        }
+        let times = counted(after_ns, self.tally.plans) / counted(before_ns, plans_before).max(1.0);
+        for heat in &mut self.heat {
+            *heat = (f64::from(*heat) * times).min(f64::from(u32::MAX)) as u32;
+        }
+        self.skipped_ns += duration_ns;
+    }
+
+    /// Returns when it does something by itself that a load may feel.
+    pub fn changes_at_ns(&self) -> u64 {
+        if self.is_settled() && self.is_quiet() { u64::MAX } else { self.next_ns() }
+    }
+
+    /// Chooses the extents that move until the next plan.
+    fn choose_moves(&mut self) {
         let moving: Vec<Move> = self.moving.iter().flatten().copied().collect();
         let is_moving =
             |extent: u32| moving.iter().any(|one| one.leaves == Some(extent) || one.enters == Some(extent));
@@ -193,9 +257,6 @@ impl Tier {
                 },
             };
             self.queue.push_back(Move { leaves, enters, place, copied_bytes: 0, is_waiting: true });
-        }
-        for heat in &mut self.heat {
-            *heat = (f64::from(*heat) * self.decay) as u32;
         }
     }
 
