@@ -64,7 +64,7 @@ pub fn comparison(compared: &Compared<'_>) -> Report {
         ),
         origin: origin(runs),
         verdict: verdict(compared, &regressions),
-        sizing: None,
+        answers: None,
         decision: Decision::default(),
         model: Vec::new(),
         facts: Vec::new(),

@@ -2,11 +2,12 @@
 
 mod first_page;
 mod sizing_page;
+mod what_if_page;
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
 use crate::heat_map::HeatMap;
-use crate::model::{Column, Picture, Report, Section, SizingPage, Table};
+use crate::model::{AnswersPage, Column, Picture, Report, Section, Table};
 use base64::Engine as _;
 use findings::Cited;
 use sha2::Digest as _;
@@ -38,7 +39,7 @@ const HATCHES: &str =
 pub fn page(report: &Report) -> String {
     let mut out = String::with_capacity(1 << 18);
     let of_sections = report.sections.iter().flat_map(|section| &section.charts);
-    let has_zoom = report.sizing.iter().flat_map(SizingPage::charts).chain(of_sections).any(can_zoom);
+    let has_zoom = report.answers.iter().flat_map(AnswersPage::charts).chain(of_sections).any(can_zoom);
     let scripts: &[&str] = if has_zoom { &[UPLOT, SCRIPT] } else { &[SCRIPT] };
     head(&mut out, report, scripts);
     first_page::header(&mut out, report);

@@ -2,7 +2,7 @@
 
 use crate::cli::SizeArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, print_notice, write_new};
+use crate::output::{print, print_json_lines, print_notice, write_answers};
 use crate::table::{Align, render};
 use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
@@ -79,12 +79,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &arguments.out {
         let command_line: Vec<String> = std::env::args().collect();
         sizing::keep_size_run(directory, &arrays, &load, &question, &rows, &command_line)?;
-        let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
-        for (name, contents) in [("size.jsonl", &lines), ("size.txt", &text)] {
-            write_new(&directory.join(name), |file| {
-                file.write_all(contents.as_bytes()).map_err(Failure::failed_by)
-            })?;
-        }
+        write_answers(directory, "size", rows.iter().map(SizeRow::json), &text)?;
     }
     if arguments.json {
         print_json_lines(rows.iter().map(SizeRow::json))?;

@@ -38,3 +38,4 @@ mod support;
 mod telemetry;
 mod trends;
 mod verdicts;
+mod what_if_runs;

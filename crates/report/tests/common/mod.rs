@@ -144,7 +144,7 @@ pub fn sample() -> Report {
         title: "FlashSystem 840".into(),
         subtitle: "The plan flashsystem-840 on the twin flashsystem-840, 20 November 2026".into(),
         origin: Origin::Simulated { twin: "flashsystem-840".into() },
-        sizing: None,
+        answers: None,
         decision: Decision {
             risk: vec!["Kept with the least to spare: latency.".into()],
             not_tested: vec!["Writes for ten minutes or more.".into()],
