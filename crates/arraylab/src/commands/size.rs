@@ -148,8 +148,11 @@ fn sentence(name: &str, rows: &[&SizeRow], question: &SizeQuestion) -> String {
     {
         text.push_str(&match row.breaks_in_year {
             Some(1) => ", but breaks in the first year of growth".to_owned(),
-            Some(year) => format!(" until the end of year {}", year - 1),
-            None => format!(" through all {} years of growth", growth.years),
+            Some(year) => format!(" until {}", end_of_year(year - 1)),
+            None => {
+                let years = human_count(u64::from(growth.years), "year");
+                format!(" through {years} of growth, until {}", end_of_year(growth.years))
+            }
         });
     }
     let also = [
@@ -167,6 +170,22 @@ fn sentence(name: &str, rows: &[&SizeRow], question: &SizeQuestion) -> String {
     }
     text.push('.');
     text
+}
+
+/// End of a year of growth, the first of which begins today: `2028 (end of year 2)`.
+fn end_of_year(year: u32) -> String {
+    match store::current_year() {
+        Some(current) => format!("{} (end of year {year})", current + year),
+        None => format!("the end of year {year}"),
+    }
+}
+
+/// A year of growth that does not end well: `3 (after 2028)`.
+fn during_year(year: u32) -> String {
+    match store::current_year() {
+        Some(current) => format!("{year} (after {})", current + year - 1),
+        None => year.to_string(),
+    }
 }
 
 fn verb(verdict: SizeVerdict) -> &'static str {
@@ -221,7 +240,7 @@ fn table(rows: &[&SizeRow]) -> String {
                 row.verdict.name().to_owned(),
                 row.headroom.map_or_else(|| "-".into(), times),
                 row.headroom_95.map_or_else(|| "-".into(), |[low, high]| format!("{low:.2} to {high:.2}")),
-                row.breaks_in_year.map_or_else(|| "-".into(), |year| year.to_string()),
+                row.breaks_in_year.map_or_else(|| "-".into(), during_year),
                 peak.map_or_else(|| "-".into(), |point| human_rate(point.iops)),
                 peak.map_or_else(|| "-".into(), |point| human_latency(point.p99_ns as f64)),
                 row.usable_bytes.map_or_else(|| "-".into(), human_bytes),
@@ -266,7 +285,7 @@ fn offer_table(rows: &[SizeRow]) -> String {
         table.push(vec![
             name.clone(),
             row.usable_bytes.map_or_else(none, human_bytes),
-            row.full_in_year.map_or_else(none, |year| year.to_string()),
+            row.full_in_year.map_or_else(none, during_year),
             row.cost_usd().map_or_else(none, |price| format!("{price:.0}")),
             row.bill.as_ref().and_then(|bill| bill.watts).map_or_else(none, |watts| format!("{watts:.0}")),
             amplification.map_or_else(none, |times| format!("{times:.2}")),
