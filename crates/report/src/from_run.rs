@@ -5,6 +5,7 @@ mod axis_charts;
 mod case_charts;
 mod comparison;
 mod conclusions;
+mod contours;
 mod decision;
 mod event_fields;
 mod facts;

@@ -207,6 +207,7 @@ fn stage(out: &mut String, section: &Section) {
     for chart in &section.charts {
         sparklines(out, chart);
     }
+    section.contours.iter().for_each(|contour| write_table(out, &contour.data_table()));
     sentences(out, &section.notes);
 }
 

@@ -7,6 +7,7 @@ mod offer;
 mod what_if;
 
 use crate::chart::Chart;
+use crate::contour::Contour;
 use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
@@ -221,7 +222,9 @@ pub struct Section {
     pub charts: Vec<Chart>,
     /// So many of the charts, the first, stay large where many others are small multiples.
     pub large_charts: usize,
-    /// Heat maps, after the large charts.
+    /// Contours, after the large charts.
+    pub contours: Vec<Contour>,
+    /// Heat maps, after the contours.
     pub heat_maps: Vec<HeatMap>,
     /// The tables, in order.
     pub tables: Vec<Table>,

@@ -6,6 +6,7 @@ mod bad_input;
 mod between_cases;
 mod campaigns;
 mod command_line;
+mod contours;
 mod decoders;
 mod device_reports;
 mod disk_full;

@@ -285,6 +285,7 @@ pub fn sample() -> Report {
             intro: vec!["Random 80 % reads with blocks of 4 to 128 KB.".into()],
             charts: vec![block_sizes(), latencies(), over_time(), bars()],
             large_charts: usize::MAX,
+            contours: Vec::new(),
             heat_maps: Vec::new(),
             tables: vec![],
             notes: vec!["Time series were thinned.".into()],
