@@ -268,6 +268,9 @@ pub struct WhatIfArgs {
     /// Simulations of each answer, with seeds from 1 on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub seeds: u32,
+    /// Run directory of all simulations, with the answers as what-if.jsonl and what-if.txt
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// One JSON object a line for each answer
     #[arg(long)]
     pub json: bool,

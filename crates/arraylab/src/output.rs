@@ -54,6 +54,22 @@ pub fn print_json_lines<T: serde::Serialize>(values: impl IntoIterator<Item = T>
     printed(written)
 }
 
+/// Writes the answers of a question into its run directory: as JSON lines and as they are printed.
+pub fn write_answers(
+    directory: &Path,
+    question: &str,
+    lines: impl Iterator<Item = serde_json::Value>,
+    text: &str,
+) -> Result<(), Failure> {
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    for (ending, contents) in [("jsonl", lines.as_str()), ("txt", text)] {
+        write_new(&directory.join(format!("{question}.{ending}")), |file| {
+            file.write_all(contents.as_bytes()).map_err(Failure::failed_by)
+        })?;
+    }
+    Ok(())
+}
+
 /// Writes a file that is not there yet, so that it is whole or absent; one of that name is never replaced.
 pub fn write_new(
     path: &Path,

@@ -135,7 +135,7 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
                 is_shipped: false,
                 settings,
                 changed,
-                is_degraded: false,
+                has_no_rows: false,
             });
         }
     };

@@ -6,6 +6,7 @@
 
 #![doc = include_str!("../README.md")]
 
+mod answer_data;
 mod claims;
 mod comparison;
 mod expression;
@@ -19,6 +20,7 @@ mod run;
 mod sentences;
 mod sizing;
 mod tables;
+mod what_if;
 
 pub use comparison::check_comparison;
 pub use run::Run;
@@ -106,6 +108,7 @@ pub fn check(run: &Run, report: &Value) -> Vec<Contradiction> {
     sentences::check(&mut found, run, &resolver, report);
     tables::check(&mut found, run, report);
     sizing::check(&mut found, run, report);
+    what_if::check(&mut found, run, report);
     verdict(&mut found, &resolver, report);
     found.0
 }

@@ -70,6 +70,7 @@ fn quoted(run: &Run, resolver: &Resolver<'_>, path: &str, own: &str) -> Result<(
         "case" => run.cases.iter().any(|case| case.stage == rest && squeezed(&case.name) == own),
         "warning" => run.warnings.iter().any(|text| squeezed(text) == own),
         "sizing" => crate::sizing::has_text(run, rest, &|text| squeezed(text) == own),
+        "what-if" => crate::what_if::has_text(run, rest, &|text| squeezed(text) == own),
         "event" => has(run.events.iter().map(|event| event.text.as_str()).collect()),
         // Why something could not be read is known to the report alone; why a case failed stands in the run.
         "error" => {

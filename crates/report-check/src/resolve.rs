@@ -181,6 +181,7 @@ impl<'a> Resolver<'a> {
                 found.get(self.row.get() % found.len().max(1)).copied().ok_or_else(none)
             }
             "sizing" => crate::sizing::value(self.run, path).ok_or_else(none),
+            "what-if" => crate::what_if::value(self.run, path).ok_or_else(none),
             "manifest" if path == "created_year" => {
                 let created = self.run.manifest["created_utc"].as_str().unwrap_or_default();
                 created.split('-').next().and_then(|year| year.parse().ok()).ok_or_else(none)

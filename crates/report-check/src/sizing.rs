@@ -6,6 +6,7 @@ mod rows;
 mod words;
 
 use crate::Findings;
+use crate::answer_data::holds;
 use crate::run::Run;
 use answers::Answers;
 use serde_json::Value;
@@ -43,11 +44,7 @@ pub fn value(run: &Run, path: &str) -> Option<f64> {
 /// Returns true if the text at `N/FIELD`, or one of those at `question/FIELD`, is the one that is looked for.
 pub fn has_text(run: &Run, path: &str, is_own: &dyn Fn(&str) -> bool) -> bool {
     let Some(answers) = Answers::of(run) else { return false };
-    let is_own = |value: &Value| value.as_str().is_some_and(is_own);
-    answers.field(path).is_some_and(|value| match value {
-        Value::Array(all) => all.iter().any(is_own),
-        one => is_own(one),
-    })
+    answers.field(path).is_some_and(|value| holds(value, is_own))
 }
 
 #[cfg(test)]

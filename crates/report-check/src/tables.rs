@@ -76,7 +76,7 @@ pub fn check(found: &mut Findings, run: &Run, report: &Value) {
                 "declared" => declared(found, &place, run, cells),
                 "published" => published(found, &place, cells),
                 "required" => required(found, &place, cells),
-                _ if crate::sizing::is_own_table(id) => {}
+                _ if crate::sizing::is_own_table(id) || crate::what_if::is_own_table(id) => {}
                 _ if id.ends_with("-results") => results(found, &place, &columns, cells),
                 _ => requested(found, &place, &columns, caption, cells),
             }

@@ -5,7 +5,9 @@ mod axis_charts;
 mod case_charts;
 mod comparison;
 mod conclusions;
+mod contours;
 mod decision;
+mod event_fields;
 mod facts;
 mod headlines;
 mod host_charts;
@@ -24,8 +26,9 @@ mod sizing;
 mod stage;
 mod time_charts;
 mod verdict;
+mod what_if;
 
-use crate::model::{Decision, Origin, Report};
+use crate::model::{AnswersPage, Decision, Origin, Report};
 use findings::{Cited, Findings, Quantity, Unit, cited};
 use std::sync::Arc;
 use store::{CaseRecord, CaseResult, CaseState, CaseStatus, Manifest, RunReader};
@@ -249,12 +252,16 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
     } else {
         Origin::Measured { target: target.clone() }
     };
-    let sized = sizing::page(&source, &events);
-    // The findings of a sizing run are about loads that it tried, not about a test: its first page has its answers alone.
-    let reported = found.as_ref().filter(|_| sized.is_none());
-    if sized.is_some() {
-        warnings.push(sizing::warning());
-    }
+    let answers = match sizing::page(&source, &events) {
+        Some(page) => Some(AnswersPage::Sizing(Box::new(page))),
+        None => what_if::page(&events).map(|page| AnswersPage::WhatIf(Box::new(page))),
+    };
+    // The findings of a question's run are about loads that it tried, not about a test: its first page has its answers alone.
+    let reported = found.as_ref().filter(|_| answers.is_none());
+    warnings.extend(answers.as_ref().map(|answers| match answers {
+        AnswersPage::Sizing(_) => sizing::warning(),
+        AnswersPage::WhatIf(_) => what_if::warning(),
+    }));
     warnings.extend(facts::warnings(&source)?);
     let (pictures, missing) = pictures::of(&source);
     warnings.extend(missing);
@@ -285,12 +292,12 @@ pub fn from_run(run: &RunReader) -> Result<Report, ReportError> {
         ),
         origin,
         facts: facts::facts(&source),
-        verdict: verdict::of(&source, sized.is_some())?,
-        decision: match sized {
+        verdict: verdict::of(&source, answers.is_some())?,
+        decision: match answers {
             None => decision::of(&source, found.as_ref())?,
             Some(_) => Decision::default(),
         },
-        sizing: sized,
+        answers,
         model: model_lines::of(&source),
         headlines: reported.map(headlines::of).unwrap_or_default(),
         in_short: reported

@@ -2,11 +2,12 @@
 
 mod first_page;
 mod sizing_page;
+mod what_if_page;
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
 use crate::escape::html;
 use crate::heat_map::HeatMap;
-use crate::model::{Column, Picture, Report, Section, SizingPage, Table};
+use crate::model::{AnswersPage, Column, Picture, Report, Section, Table};
 use base64::Engine as _;
 use findings::Cited;
 use sha2::Digest as _;
@@ -38,7 +39,7 @@ const HATCHES: &str =
 pub fn page(report: &Report) -> String {
     let mut out = String::with_capacity(1 << 18);
     let of_sections = report.sections.iter().flat_map(|section| &section.charts);
-    let has_zoom = report.sizing.iter().flat_map(SizingPage::charts).chain(of_sections).any(can_zoom);
+    let has_zoom = report.answers.iter().flat_map(AnswersPage::charts).chain(of_sections).any(can_zoom);
     let scripts: &[&str] = if has_zoom { &[UPLOT, SCRIPT] } else { &[SCRIPT] };
     head(&mut out, report, scripts);
     first_page::header(&mut out, report);
@@ -233,6 +234,13 @@ fn stage(out: &mut String, section: &Section) {
         large.iter().for_each(|chart| figure(out, chart));
         out.push_str("</div>");
     }
+    if !section.contours.is_empty() {
+        out.push_str("<div class=\"pair\">");
+        section.contours.iter().for_each(|contour| {
+            plain_figure(out, &contour.chart(), &contour.data_table());
+        });
+        out.push_str("</div>");
+    }
     if !section.heat_maps.is_empty() {
         out.push_str("<div class=\"pair\">");
         section.heat_maps.iter().for_each(|map| heat_map(out, map));
@@ -277,18 +285,28 @@ fn figure(out: &mut String, chart: &Chart) {
             html(&chart.y.heading())
         );
     }
+    let table = chart.data_table();
+    drawing(out, chart, &table, &column_styles(chart));
+}
+
+/// A chart that is not made larger by the script, with a table of its own.
+fn plain_figure(out: &mut String, chart: &Chart, table: &Table) {
+    let _ = write!(out, "<figure class=\"chart\" id=\"{}\"", html(&chart.id));
+    drawing(out, chart, table, &[]);
+}
+
+/// The rest of a figure: its caption, the drawing, and the table behind it.
+fn drawing(out: &mut String, chart: &Chart, table: &Table, styles: &[String]) {
     let _ = write!(out, "><figcaption><h3>{}</h3>", html(&chart.title));
     if !chart.caption.is_empty() {
         let _ = write!(out, "<p>{}</p>", html(&chart.caption));
     }
     let _ = write!(out, "</figcaption>{}", chart.svg());
-    let table = chart.data_table();
     let rows = human_count(table.rows.len() as u64, "row");
     let is_large = table.rows.len() > PRINTED_ROWS;
     let class = if is_large { " class=\"large-data\"" } else { "" };
     let _ = write!(out, "<details{class}><summary>Table of {rows}</summary>");
-    let styles = column_styles(chart);
-    table_element(out, &table, &styles, false);
+    table_element(out, table, styles, false);
     out.push_str("</details>");
     if is_large {
         let _ = write!(

@@ -1,6 +1,6 @@
 //! The report as one JSON object: what the page says, each number with its value, unit and source.
 
-use crate::model::{Conclusion, Origin, Report, Section, SizingPage, Table};
+use crate::model::{AnswersPage, Conclusion, Origin, Report, Section, Table};
 use findings::{Cited, Finding, Findings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -43,19 +43,8 @@ fn sentences(report: &Report) -> Vec<Value> {
     };
     report.verdict.because.iter().for_each(|text| add("verdict", text));
     report.decision.lists().for_each(|(_, lines)| lines.iter().for_each(|text| add("decision", text)));
-    if let Some(page) = &report.sizing {
-        page.question.iter().for_each(|text| add("sizing-question", text));
-        page.caution.iter().for_each(|text| add("sizing-caution", text));
-        page.ranking.iter().for_each(|text| add("sizing-ranking", text));
-        let designs = page.designs.iter().flat_map(|designs| &designs.intro);
-        designs.for_each(|text| add("sizing-designs", text));
-        for offer in &page.offers {
-            add("sizing-answer", &offer.sentence);
-            offer.reasons.iter().for_each(|text| add("sizing-reason", text));
-            offer.basis.iter().for_each(|text| add("sizing-basis", text));
-            offer.not_tested.iter().chain(&offer.ask).for_each(|text| add("decision", text));
-        }
-    }
+    let answers = report.answers.iter().flat_map(AnswersPage::sentences);
+    answers.for_each(|(part, text)| add(part, text));
     report.model.iter().for_each(|text| add("model", text));
     report.in_short.iter().for_each(|answer| add("in-short", &answer.answer.text));
     report.conclusions.iter().for_each(|conclusion: &Conclusion| add("found", &conclusion.text));
@@ -70,9 +59,9 @@ fn sentences(report: &Report) -> Vec<Value> {
 fn tables(report: &Report) -> Vec<Value> {
     let of_sections = report.sections.iter().flat_map(|section| &section.tables);
     report
-        .sizing
+        .answers
         .iter()
-        .flat_map(SizingPage::tables)
+        .flat_map(AnswersPage::tables)
         .chain(&report.requirements)
         .chain(&report.tested)
         .chain(&report.comparisons)

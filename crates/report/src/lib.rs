@@ -8,6 +8,7 @@
 
 mod chart;
 mod comparison;
+mod contour;
 mod escape;
 mod from_run;
 pub mod gallery;
@@ -25,6 +26,7 @@ mod validation;
 
 pub use chart::{Axis, Chart, Level, Mark, Point, Ranges, Role, SERIES_LIMIT, Scale, Series, TickFormat};
 pub use comparison::{Compared, ComparedRun, RUNS_LIMIT, comparison};
+pub use contour::{Contour, ContourPoint};
 pub use from_run::{ReportError, from_run};
 pub use heat_map::HeatMap;
 pub use model::{

@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Role};
 use crate::escape::markdown as escaped;
-use crate::model::{Origin, Report, Section, SizingPage, Table};
+use crate::model::{AnswersPage, Origin, Report, Section, SizingPage, Table, WhatIfPage};
 use findings::Cited;
 use std::fmt::Write as _;
 
@@ -25,8 +25,10 @@ pub fn document(report: &Report) -> String {
             let _ = writeln!(out, "**Measured** on {}.\n", escaped(target));
         }
     }
-    if let Some(page) = &report.sizing {
-        sizing(&mut out, page);
+    match &report.answers {
+        Some(AnswersPage::Sizing(page)) => sizing(&mut out, page),
+        Some(AnswersPage::WhatIf(page)) => what_if(&mut out, page),
+        None => {}
     }
     if !report.verdict.because.is_empty() {
         let word = match report.verdict.passed {
@@ -39,10 +41,7 @@ pub fn document(report: &Report) -> String {
     }
     for (title, lines) in report.decision.lists() {
         let _ = writeln!(out, "{title}:\n");
-        lines.iter().for_each(|line| {
-            let _ = writeln!(out, "- {}", escaped(line));
-        });
-        out.push('\n');
+        list(&mut out, lines);
     }
     if !report.model.is_empty() {
         out.push_str("What the model is:\n\n");
@@ -154,12 +153,35 @@ fn sizing(out: &mut String, page: &SizingPage) {
         write_table(out, &offer.properties);
         for (title, lines) in offer.lists() {
             let _ = writeln!(out, "{title}:\n");
-            lines.iter().for_each(|line| {
-                let _ = writeln!(out, "- {}", escaped(line));
-            });
-            out.push('\n');
+            list(out, lines);
         }
     }
+}
+
+/// The answers about changes of an array.
+fn what_if(out: &mut String, page: &WhatIfPage) {
+    sentences(out, &page.question);
+    list(out, &page.answers);
+    if let Some(caution) = &page.caution {
+        let _ = writeln!(out, "**{}**\n", escaped(caution));
+    }
+    out.push_str("## Before and after\n\n");
+    write_table(out, &page.effects);
+    write_table(out, &page.gains);
+    if let Some(walk) = &page.walk {
+        out.push_str("## From limit to limit\n\n");
+        list(out, &walk.sentences);
+        walk.table.iter().for_each(|table| write_table(out, table));
+    }
+    out.push_str("## Basis\n\n");
+    list(out, &page.basis);
+}
+
+fn list(out: &mut String, lines: &[Cited]) {
+    for line in lines {
+        let _ = writeln!(out, "- {}", escaped(line));
+    }
+    out.push('\n');
 }
 
 /// Text as it is: four blanks before each line make a block of it that no text can end.
@@ -185,6 +207,7 @@ fn stage(out: &mut String, section: &Section) {
     for chart in &section.charts {
         sparklines(out, chart);
     }
+    section.contours.iter().for_each(|contour| write_table(out, &contour.data_table()));
     sentences(out, &section.notes);
 }
 

@@ -2,15 +2,20 @@
 //!
 //! Nothing here knows where the facts came from.
 
+mod answers_page;
 mod offer;
+mod what_if;
 
 use crate::chart::Chart;
+use crate::contour::Contour;
 use crate::heat_map::HeatMap;
 pub use crate::table::{Column, Table};
 use crate::topology::Drawing;
+pub use answers_page::AnswersPage;
 use findings::{Cited, Finding};
 pub use offer::{Designs, Offer, SizingPage};
 use serde_json::Value;
+pub use what_if::{WalkOfLimits, WhatIfPage};
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +28,8 @@ pub struct Report {
     pub origin: Origin,
     /// Verdict by the plan's requirements, and what of it failed or is missing.
     pub verdict: Verdict,
-    /// Answers of a sizing run; `None` of any other.
-    pub sizing: Option<SizingPage>,
+    /// Answers of a run that answers a question; `None` of a test.
+    pub answers: Option<AnswersPage>,
     /// Decision page: what is needed beside the verdict.
     pub decision: Decision,
     /// Known gaps of the model, and how well it was validated; empty of a measurement.
@@ -217,7 +222,9 @@ pub struct Section {
     pub charts: Vec<Chart>,
     /// So many of the charts, the first, stay large where many others are small multiples.
     pub large_charts: usize,
-    /// Heat maps, after the large charts.
+    /// Contours, after the large charts.
+    pub contours: Vec<Contour>,
+    /// Heat maps, after the contours.
     pub heat_maps: Vec<HeatMap>,
     /// The tables, in order.
     pub tables: Vec<Table>,

@@ -160,8 +160,9 @@ fn nothing_serious(directory: &Path, html: &str) {
 #[test]
 fn answers_of_sizing_runs_are_accessible() {
     let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
-    for (name, is_space) in [("arrays", false), ("space", true)] {
-        let run = sized::run(&directory.path().join(name), is_space);
+    for (name, question) in [("arrays", sized::Question::Arrays), ("space", sized::Question::Space)] {
+        let is_space = question == sized::Question::Space;
+        let run = sized::run(&directory.path().join(name), question);
         let html = report::from_run(&run).expect("a report").html();
         if let Some(kept) = std::env::var_os("ARRAYLAB_SCREENSHOTS") {
             std::fs::write(Path::new(&kept).join(format!("size-{name}.html")), &html).expect("kept");
@@ -177,6 +178,32 @@ fn answers_of_sizing_runs_are_accessible() {
         // Two designs beside the front of one cost have a row each in the table behind the chart, all three one in that of designs.
         let rows = html.matches("<td class=\"n\">6</td>").count();
         assert!(!is_space || rows == 2 + 3, "{rows} rows of 6 drives");
+    }
+}
+
+/// Proves that axe-core finds nothing serious or critical in the report of a run about changes of an array, that each chart gives its values
+/// and ranges in words, a loss as well, and that an answer within the noise and one that did not settle say so. `ARRAYLAB_SCREENSHOTS=DIR`
+/// keeps the page.
+#[test]
+fn answers_about_changes_are_accessible() {
+    let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    let run = sized::run(&directory.path().join("run"), sized::Question::Changes);
+    let html = report::from_run(&run).expect("a report").html();
+    if let Some(kept) = std::env::var_os("ARRAYLAB_SCREENSHOTS") {
+        std::fs::write(Path::new(&kept).join("what-if.html"), &html).expect("kept");
+    }
+    nothing_serious(directory.path(), &html);
+    for words in [
+        "Rate, 95 % range (IOPS)",
+        "<td class=\"n\">500 to 2,000</td>",
+        "With links.count=4: 800 IOPS (−20 %)",
+        "1,004 IOPS (0 %, no more than sampling gives)",
+        "cache.size=8g: the level still changed when the simulation ended (12 s counted).",
+        "Drives: a quarter more gains 20 %",
+        "1.25 × links, 1.25 × drives",
+        "<td class=\"n\">−1 %</td>",
+    ] {
+        assert!(html.contains(words), "no “{words}”");
     }
 }
 

@@ -3,8 +3,10 @@
 use crate::part::Part;
 use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
+use crate::size_row::QuantityError;
 use crate::workload::asked_iops;
-use crate::{Configuration, SizingError, Validated, model_error};
+use crate::{Configuration, SizingError, Validated};
+use load::Sample;
 use plan::Case;
 use serde::Serialize;
 
@@ -32,6 +34,57 @@ pub struct Latency {
     pub mean_95: [f64; 2],
     /// Range of the percentile.
     pub p99_95: [f64; 2],
+}
+
+/// Errors of the model in the ranges of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AnswerErrors {
+    /// Of the rate.
+    pub iops: QuantityError,
+    /// Of the mean latency.
+    pub mean: QuantityError,
+    /// Of the 99th percentile.
+    pub p99: QuantityError,
+}
+
+/// Relative half-widths of the 95 % intervals of latencies, from sampling alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencySampling {
+    /// Of the mean.
+    pub mean: f64,
+    /// Of the 99th percentile.
+    pub p99: f64,
+}
+
+/// Difference between a simulation and the configuration and load of the answer that it is for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PointKind {
+    /// None.
+    Own,
+    /// One I/O at a time.
+    Alone,
+    /// A multiple of one part.
+    More(Part, f64),
+}
+
+/// Simulation that an answer rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerPoint {
+    /// Its difference.
+    pub kind: PointKind,
+    /// I/Os a second.
+    pub iops: f64,
+    /// Mean latency, in nanoseconds.
+    pub mean_ns: f64,
+    /// Its intervals, those of the warm-up as a ramp.
+    pub samples: Vec<Sample>,
+}
+
+impl AnswerPoint {
+    pub(crate) fn of(kind: PointKind, level: Level) -> AnswerPoint {
+        let mean_ns = level.latency(Side::Both).mean_ns();
+        AnswerPoint { kind, iops: level.iops(), mean_ns, samples: level.samples }
+    }
 }
 
 /// Share of the time that a kind of part was busy.
@@ -77,6 +130,12 @@ pub struct Answer {
     pub elasticity: Vec<Elasticity>,
     /// Basis of the ranges.
     pub validated: Validated,
+    /// Errors of the model in the ranges.
+    pub model_error: AnswerErrors,
+    /// Relative half-widths of the latencies' sampling alone.
+    pub latency_sampling: LatencySampling,
+    /// Simulations that it rests on; empty where no elasticities were requested.
+    pub points: Vec<AnswerPoint>,
     /// The level did not change any more when the simulation ended.
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
@@ -113,13 +172,17 @@ pub fn answer_with_elasticity(
         levels.push(level?);
     }
     let mut answer = of_level(configuration, &levels[0]);
+    let kinds = [PointKind::Own, PointKind::Alone].into_iter();
+    let kinds = kinds.chain(more.iter().map(|(part, _)| PointKind::More(*part, STEP)));
+    answer.points = kinds.zip(levels).map(|(kind, level)| AnswerPoint::of(kind, level)).collect();
     // Of no I/O nothing is gained.
-    let gained = if answer.iops > 0.0 { &levels[2..] } else { &[] };
-    for ((part, _), level) in more.iter().zip(gained) {
-        let gained = level.iops() / answer.iops;
-        answer.elasticity.push(Elasticity { part: *part, elasticity: exponent(gained) });
-    }
-    let is_queued = answer.latency_ns.mean >= QUEUED * levels[1].latency(Side::Both).mean_ns();
+    let gained = if answer.iops > 0.0 { &answer.points[2..] } else { &[] };
+    answer.elasticity = more
+        .iter()
+        .zip(gained)
+        .map(|((part, _), point)| Elasticity { part: *part, elasticity: exponent(point.iops / answer.iops) })
+        .collect();
+    let is_queued = answer.latency_ns.mean >= QUEUED * answer.points[1].mean_ns;
     answer.limit = limit(&answer, case, is_queued);
     Ok(answer)
 }
@@ -137,7 +200,7 @@ fn alone(case: &Case) -> Case {
 /// The configuration with more of a part; `None` where it has nothing of it.
 pub(crate) fn scaled(configuration: &Configuration, part: Part, factor: f64) -> Option<Configuration> {
     let description = part.scaled(&configuration.description, factor)?;
-    Some(Configuration { description, ..configuration.clone() })
+    Some(Configuration { description, has_no_rows: true, ..configuration.clone() })
 }
 
 /// Exponent of a gain from one step.
@@ -177,34 +240,37 @@ pub(crate) fn in_parallel<Q: Sync, A: Send>(
 fn of_level(configuration: &Configuration, level: &Level) -> Answer {
     let iops = level.iops();
     let both = level.latency(Side::Both);
-    let (rates, validated) = model_error(configuration, &["iops"]);
+    let rates = QuantityError::of(configuration, &["iops"]);
     let metrics: Vec<&str> =
         [("read.latency_ns.mean", level.read.ios), ("write.latency_ns.mean", level.write.ios)]
             .into_iter()
             .filter_map(|(metric, ios)| (ios > 0).then_some(metric))
             .collect();
-    let (means, _) = model_error(configuration, &metrics);
+    let means = QuantityError::of(configuration, &metrics);
     // No published row has a percentile.
-    let (percentiles, _) = model_error(configuration, &[]);
+    let percentiles = QuantityError::of(configuration, &[]);
     let (mean, p99) = (both.mean_ns(), both.percentile_ns(990_000));
     let of = |side: &load::DirectionSample| (side.ios > 0).then(|| side.latency.mean_ns());
     Answer {
         iops,
-        iops_95: rates.range(iops, level.rate_half_width),
+        iops_95: rates.error.range(iops, level.rate_half_width),
         sampling: level.rate_half_width,
         bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {
             mean,
             p99,
-            mean_95: means.range(mean, level.mean_half_width),
-            p99_95: percentiles.range(p99 as f64, level.p99_half_width),
+            mean_95: means.error.range(mean, level.mean_half_width),
+            p99_95: percentiles.error.range(p99 as f64, level.p99_half_width),
         },
         read_mean_ns: of(&level.read),
         write_mean_ns: of(&level.write),
         limit: String::new(),
         busy: level.busy.iter().map(|(part, share)| PartBusy { part: *part, share: *share }).collect(),
         elasticity: Vec::new(),
-        validated,
+        validated: rates.validated,
+        model_error: AnswerErrors { iops: rates, mean: means, p99: percentiles },
+        latency_sampling: LatencySampling { mean: level.mean_half_width, p99: level.p99_half_width },
+        points: Vec::new(),
         is_steady: level.is_steady,
         began_steady: level.began_steady,
         counted_ns: level.counted_ns,

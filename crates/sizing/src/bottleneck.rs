@@ -1,8 +1,9 @@
 //! Bottlenecks one after the other: the part that limits, what more of it gains, and what limits then.
 
-use crate::answer::{STEP, answer, answer_with_elasticity, exponent, scaled};
+use crate::answer::{AnswerPoint, PointKind, STEP, answer_with_elasticity, exponent, scaled};
 use crate::part::Part;
-use crate::what_if::{answer_json, rounded};
+use crate::simulation::simulate;
+use crate::what_if::{answer_json, case_path, rounded};
 use crate::{Answer, Configuration, Effort, SizingError};
 use plan::Case;
 use serde_json::{Value, json};
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 const STEPS_LIMIT: usize = 16;
 /// A step that gains less ends the walk.
 const GAINS: f64 = 1.01;
+/// Stage of the cases of its answers.
+pub(crate) const STAGE: &str = "bottlenecks";
 /// Factor whose gain is predicted.
 const DOUBLE: f64 = 2.0;
 
@@ -26,6 +29,10 @@ pub struct Bottleneck {
     pub iops_before: f64,
     /// Gain of twice this part from before the step on, predicted from two steps: rate after ÷ rate before.
     pub doubled: f64,
+    /// The second of those steps, from the array before this one; `None` where the part cannot be larger.
+    pub second: Option<AnswerPoint>,
+    /// The array before the step, as its cases name it.
+    pub before: String,
     /// Times of each part that the array has after the step.
     pub factors: BTreeMap<Part, f64>,
     /// The array after the step.
@@ -36,15 +43,32 @@ impl Bottleneck {
     /// The step as `arraylab what-if --find-bottleneck --json` prints it: the fields of an answer, with `bottleneck` beside them.
     pub fn json(&self) -> Value {
         let change = self.factors.iter().map(|(part, factor)| (part.name().to_owned(), rounded(*factor)));
-        let mut line = answer_json(&change.collect(), &self.answer);
+        let mut line = answer_json(&change.collect(), &self.change_name(), STAGE, &self.answer);
         line["bottleneck"] = json!({
             "part": self.part,
             "elasticity": rounded(self.elasticity),
             "iops_before": self.iops_before,
             "gain_of_doubling": rounded(self.doubled),
+            "second": self.second.as_ref().map(|second| json!({
+                "iops": second.iops,
+                "case": case_path(STAGE, &self.before, second.kind),
+            })),
         });
         line
     }
+
+    /// The array after the step, as its cases name it: `links*1.25`.
+    pub(crate) fn change_name(&self) -> String {
+        factors_name(&self.factors)
+    }
+}
+
+fn factors_name(factors: &BTreeMap<Part, f64>) -> String {
+    if factors.is_empty() {
+        return crate::what_if::NO_CHANGE.into();
+    }
+    let texts = factors.iter().map(|(part, factor)| format!("{}*{}", part.name(), rounded(*factor)));
+    texts.collect::<Vec<_>>().join("+")
 }
 
 /// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains or the load asks for no more.
@@ -65,7 +89,15 @@ pub fn find_bottleneck(
         if after.iops < GAINS * before.iops {
             break;
         }
-        let doubled = gain_of_doubling(&now, part, &before, &after, case, effort)?;
+        let second = match scaled(&now, part, STEP * STEP) {
+            Some(second) => {
+                let level = simulate(&second, case, effort)?;
+                Some(AnswerPoint::of(PointKind::More(part, STEP * STEP), level))
+            }
+            None => None,
+        };
+        let doubled = gain_of_doubling(before.iops, after.iops, second.as_ref());
+        let name = factors_name(&factors);
         *factors.entry(part).or_insert(1.0) *= STEP;
         let iops_before = before.iops;
         steps.push(Bottleneck {
@@ -73,6 +105,8 @@ pub fn find_bottleneck(
             elasticity,
             iops_before,
             doubled,
+            second,
+            before: name,
             factors: factors.clone(),
             answer: after.clone(),
         });
@@ -88,17 +122,8 @@ fn limiting(answer: &Answer) -> Option<(Part, f64)> {
 }
 
 /// Rate with twice a part by the rate with one, from steps of a quarter: the rate follows the last step's slope, in logarithms.
-fn gain_of_doubling(
-    array: &Configuration,
-    part: Part,
-    before: &Answer,
-    after: &Answer,
-    case: &Case,
-    effort: &Effort,
-) -> Result<f64, SizingError> {
-    let Some(second) = scaled(array, part, STEP * STEP) else { return Ok(after.iops / before.iops) };
-    let second = answer(&second, case, effort)?;
-    let slope = exponent(second.iops / after.iops).max(0.0);
-    let rest = DOUBLE / (STEP * STEP);
-    Ok(second.iops / before.iops * libm::pow(rest, slope))
+fn gain_of_doubling(before: f64, after: f64, second: Option<&AnswerPoint>) -> f64 {
+    let Some(second) = second else { return after / before };
+    let slope = exponent(second.iops / after).max(0.0);
+    second.iops / before * libm::pow(DOUBLE / (STEP * STEP), slope)
 }

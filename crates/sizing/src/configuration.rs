@@ -64,8 +64,8 @@ pub struct Configuration {
     pub settings: Vec<(String, String)>,
     /// Changes from the original array to this one.
     pub changed: Map<String, Value>,
-    /// True in a state of which no published row is: a part lost, a cache off.
-    pub is_degraded: bool,
+    /// True in a state, or with more of a part, of which no published row is.
+    pub has_no_rows: bool,
 }
 
 impl Configuration {
@@ -81,7 +81,7 @@ impl Configuration {
             description: loaded.description,
             settings: Vec::new(),
             changed: Map::new(),
-            is_degraded: false,
+            has_no_rows: false,
         })
     }
 

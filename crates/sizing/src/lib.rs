@@ -21,15 +21,20 @@ mod search;
 mod simulation;
 mod size;
 mod size_row;
+mod size_run;
 mod space;
 mod state;
 mod tool_output;
 mod wear;
 mod what_if;
+mod what_if_run;
 mod workload;
 mod workload_source;
 
-pub use answer::{Answer, Elasticity, Latency, PartBusy, STEP, answer, answer_with_elasticity};
+pub use answer::{
+    Answer, AnswerErrors, AnswerPoint, Elasticity, Latency, LatencySampling, PartBusy, PointKind, STEP,
+    answer, answer_with_elasticity,
+};
 pub use bottleneck::{Bottleneck, find_bottleneck};
 pub use bound::most_times;
 pub use configuration::{Change, Configuration, change_texts, value_text};
@@ -41,17 +46,18 @@ pub use model_error::{ModelError, Validated, model_error};
 pub use named_workload::{NamedWorkload, named_workload, named_workloads};
 pub use part::Part;
 pub use requirement::{Requirement, Side};
-pub use run_directory::keep_size_run;
 pub use search::{size, size_front};
 pub use simulation::Effort;
 pub use size::SizeQuestion;
 pub use size_row::{
     AtPeak, LeftOut, QuantityError, RequiredLatency, SizeErrors, SizePoint, SizeRow, SizeVerdict,
 };
+pub use size_run::keep_size_run;
 pub use space::{Axis, designs};
 pub use state::State;
 pub use tool_output::is_tool_output;
 pub use what_if::{Row, what_if};
+pub use what_if_run::keep_what_if_run;
 pub use workload::{Stream, Workload};
 pub use workload_source::{
     joined_workload, workload_of_recording, workload_of_tool_output, workload_of_trace,

@@ -16,6 +16,8 @@ const FIO: &str = "fio:";
 pub struct LoadSource {
     /// The text that named it.
     pub text: String,
+    /// Title in words: the workload's, or the load's kind.
+    pub title: String,
     /// The load as a plan's case.
     pub case: Case,
     /// Parts of its source that the case does not have.
@@ -41,6 +43,7 @@ impl LoadSource {
             let case = workload.case(source)?;
             return Ok(LoadSource {
                 text: text.to_owned(),
+                title: workload.title,
                 case,
                 not_carried: workload.not_known,
                 capacity_bytes: workload.capacity_bytes,
@@ -57,9 +60,11 @@ impl LoadSource {
             ));
         };
         let cases = plan::expand(&loaded.plan, &Selection::default())?;
+        let case = named(text, &cases, case)?;
         Ok(LoadSource {
             text: text.to_owned(),
-            case: named(text, &cases, case)?,
+            title: format!("{}: {}", loaded.plan.title, in_words(&case)),
+            case,
             not_carried: Vec::new(),
             capacity_bytes: None,
             written_bytes_per_day: None,
@@ -101,6 +106,11 @@ fn split(text: &str) -> (&str, Option<&str>) {
 
 fn is_source(text: &str) -> bool {
     Path::new(text).is_file() || plan::shipped_plans().iter().any(|shipped| shipped.name == text)
+}
+
+/// Kind of a case's load: `8K random reads, 16 jobs of depth 32`.
+fn in_words(case: &Case) -> String {
+    findings::case_words(&case.stage, &case.name, &case.settings).text().to_owned()
 }
 
 fn path(case: &Case) -> String {
@@ -173,6 +183,7 @@ fn of_settings(text: &str, settings: &str) -> Result<LoadSource, SizingError> {
         cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "name one"))?;
     Ok(LoadSource {
         text: text.to_owned(),
+        title: in_words(&case),
         case,
         not_carried: Vec::new(),
         capacity_bytes: None,
@@ -206,6 +217,7 @@ fn of_job_file(text: &str, file: &str, case: Option<&str>) -> Result<LoadSource,
     let not_carried = imported.not_carried.iter().map(ToString::to_string).collect();
     Ok(LoadSource {
         text: text.to_owned(),
+        title: format!("{}: {}", imported.name, in_words(&case)),
         case,
         not_carried,
         capacity_bytes: None,

@@ -62,7 +62,7 @@ pub fn model_error(configuration: &Configuration, metrics: &[&str]) -> (ModelErr
         .map(|row| row.worst_error)
         .fold(None, |worst: Option<f64>, error| Some(worst.map_or(error, |worst| worst.max(error))));
     let Some(worst) = worst else { return (ASSUMED, Validated::Assumed) };
-    if configuration.is_degraded || !configuration.changed.is_empty() {
+    if configuration.has_no_rows || !configuration.changed.is_empty() {
         let error = CHANGED * worst;
         return (ModelError { over: error, under: error.min(UNDER_LIMIT) }, Validated::Fitted);
     }

@@ -1,7 +1,7 @@
-//! Run directory of a size question: each simulated multiple of the workload as a case, and the answers as events.
+//! Run directory of a question: each simulation as a case, and the answers as events.
 
-use crate::{Configuration, LoadSource, SizePoint, SizeQuestion, SizeRow, SizingError};
-use findings::{SIZE_EVENT, SIZE_QUESTION_EVENT};
+use crate::{Configuration, SizingError};
+use load::Sample;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use store::{
@@ -12,127 +12,151 @@ use store::{
 const LOAD: &str = "load";
 /// Settings that every case of a run has.
 const SETTINGS: [&str; 5] = ["rw", "bs", "numjobs", "iodepth", "rwmixread"];
+/// Runtime that the plan of a question says, in seconds: simulations end when their level is known.
+const RUNTIME_S: u64 = 60;
 
-/// Writes the run directory of a question and its answers.
-pub fn keep_size_run(
+/// Simulation that is kept as a case.
+pub(crate) struct KeptCase<'a> {
+    /// Stage of the case.
+    pub stage: &'static str,
+    /// Its name within the stage.
+    pub name: String,
+    /// Its settings.
+    pub settings: Map<String, Value>,
+    /// Array that was simulated, with its changes.
+    pub array: String,
+    /// Its intervals.
+    pub samples: &'a [Sample],
+}
+
+/// Event of a question or an answer.
+pub(crate) struct KeptEvent {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its text.
+    pub text: String,
+    /// Its data.
+    pub data: Value,
+}
+
+/// Question with its simulations and answers.
+pub(crate) struct KeptQuestion<'a> {
+    /// Command that asked, which names the plan.
+    pub plan: &'static str,
+    /// Title of the report.
+    pub title: String,
+    /// Settings of the load.
+    pub settings: &'a Map<String, Value>,
+    /// Stages in their order.
+    pub stages: Vec<&'static str>,
+    /// Arrays of the question.
+    pub arrays: &'a [Configuration],
+    /// Simulations; those of which nothing was counted are left out.
+    pub cases: Vec<KeptCase<'a>>,
+    /// Question and answers, in their order.
+    pub events: Vec<KeptEvent>,
+}
+
+/// Settings of a load that a run's cases have.
+pub(crate) fn load_settings(settings: &Map<String, Value>) -> Map<String, Value> {
+    let own = SETTINGS.iter().filter_map(|name| Some(((*name).to_owned(), settings.get(*name)?.clone())));
+    own.collect()
+}
+
+/// Title of a question about a load and arrays: the load's words, and the names of up to three arrays.
+pub(crate) fn names_in_words(arrays: &[Configuration]) -> String {
+    const NAMED_LIMIT: usize = 3;
+    let names: Vec<&str> = arrays.iter().map(|one| one.name.as_str()).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [before @ .., last] if names.len() <= NAMED_LIMIT => format!("{} and {last}", before.join(", ")),
+        all => units::human_count(all.len() as u64, "array"),
+    }
+}
+
+/// Writes the run directory of a question.
+pub(crate) fn keep(
     directory: &Path,
-    arrays: &[Configuration],
-    load: &LoadSource,
-    question: &SizeQuestion,
-    rows: &[SizeRow],
+    question: &KeptQuestion<'_>,
     command_line: &[String],
 ) -> Result<(), SizingError> {
-    let points: Vec<(&SizeRow, &SizePoint)> = rows
+    let is_counted = |case: &&KeptCase<'_>| case.samples.iter().any(|sample| !sample.is_ramp);
+    let kept: Vec<&KeptCase<'_>> = question.cases.iter().filter(is_counted).collect();
+    let cases: Vec<NewCase> = kept
         .iter()
-        .flat_map(|row| row.points.iter().map(move |point| (row, point)))
-        .filter(|(_, point)| point.samples.iter().any(|sample| !sample.is_ramp))
-        .collect();
-    let settings = |row: &SizeRow, point: &SizePoint| {
-        let own =
-            SETTINGS.iter().filter_map(|name| Some((*name, question.case.settings.get(*name)?.clone())));
-        let mut settings: Map<String, Value> = own.map(|(name, value)| (name.to_owned(), value)).collect();
-        settings.insert("array".into(), row.name().into());
-        settings.insert("times".into(), json!((point.times * 1e4).round() / 1e4));
-        settings
-    };
-    let cases: Vec<NewCase> = points
-        .iter()
-        .map(|(row, point)| NewCase {
-            plan: "size".into(),
-            stage: row.state.name().into(),
-            name: row.case_name(point),
-            settings: settings(row, point),
-            estimated_duration_ns: point.samples.last().map_or(0, |last| last.end_ns),
+        .map(|case| NewCase {
+            plan: question.plan.into(),
+            stage: case.stage.into(),
+            name: case.name.clone(),
+            settings: case.settings.clone(),
+            estimated_duration_ns: case.samples.last().map_or(0, |last| last.end_ns),
             estimated_write_bytes: 0,
         })
         .collect();
-    let source = |one: &Configuration| SourceText {
-        name: one.name.clone(),
-        source: if one.is_shipped { "shipped".into() } else { "file".into() },
-        text: plan::with_resolved_values(&one.text, &one.description.parts),
-    };
-    let manifest = Manifest {
-        arraylab_version: env!("CARGO_PKG_VERSION").into(),
-        seed: 1,
-        plan: SourceText { name: "size".into(), source: "size".into(), text: plan_text(load, question) },
-        array: match arrays {
-            [one] => Some(source(one)),
-            _ => None,
-        },
-        arrays: arrays.iter().map(source).collect(),
-        targets: arrays
-            .iter()
-            .map(|one| ManifestTarget { spec: format!("twin:{}", one.name), identity: Value::Null })
-            .collect(),
-        engine: "sim".into(),
-        command_line: command_line.to_vec(),
-        ..Manifest::default()
-    };
-    let mut run = Run::create(directory, &manifest, &cases)?;
-    for (index, (row, point)) in points.iter().enumerate() {
+    let mut run = Run::create(directory, &manifest(question, command_line), &cases)?;
+    for (index, case) in kept.iter().enumerate() {
         let index = index as u32;
         run.begin_case(index)?;
-        run.append_samples(index, LOAD, &point.samples)?;
-        let counted = point.samples.iter().filter(|sample| !sample.is_ramp);
+        run.append_samples(index, LOAD, case.samples)?;
+        let counted = case.samples.iter().filter(|sample| !sample.is_ramp);
         run.finish_case(
             index,
             &CaseOutcome {
                 status: CaseStatus::Done,
                 engine: "sim".into(),
-                target: format!("twin:{}", row.name().replace(' ', ",")),
-                duration_ns: counted.map(load::Sample::duration_ns).sum(),
-                loads: vec![LoadOutcome::of_samples(LOAD, &point.samples)],
+                target: format!("twin:{}", case.array.replace(' ', ",")),
+                duration_ns: counted.map(Sample::duration_ns).sum(),
+                loads: vec![LoadOutcome::of_samples(LOAD, case.samples)],
                 error: None,
                 warnings: Vec::new(),
                 extrapolation: None,
             },
         )?;
     }
-    let required: Vec<String> = question.requirements.iter().map(ToString::to_string).collect();
-    let mut event = |kind: &str, text: String, data: Value| {
-        run.append_event(&Event { kind: kind.into(), text, data: Some(data), ..Event::default() })
-    };
-    event(
-        SIZE_QUESTION_EVENT,
-        format!("workload: {}; required: {}", load.text, required.join(", ")),
-        question_json(load, question),
-    )?;
-    for row in rows {
-        let text = format!("{}, {}: {}", row.name(), row.state.name(), row.verdict.name());
-        event(SIZE_EVENT, text, row.json())?;
+    for event in &question.events {
+        let (kind, text) = (event.kind.into(), event.text.clone());
+        run.append_event(&Event { kind, text, data: Some(event.data.clone()), ..Event::default() })?;
     }
     run.end(&RunEnd::Done)?;
     Ok(())
 }
 
-fn question_json(load: &LoadSource, question: &SizeQuestion) -> Value {
-    let requirement = |one: &crate::Requirement| {
-        let text = one.to_string();
-        let measure = text.split(" < ").next().unwrap_or_default();
-        json!({ "text": text, "measure": measure, "latency_ns": one.latency_ns })
+fn manifest(question: &KeptQuestion<'_>, command_line: &[String]) -> Manifest {
+    let source = |one: &Configuration| SourceText {
+        name: one.name.clone(),
+        source: if one.is_shipped { "shipped".into() } else { "file".into() },
+        text: plan::with_resolved_values(&one.text, &one.description.parts),
     };
-    json!({
-        "workload": load.text,
-        "iops": crate::workload::asked_iops(&question.case),
-        "requirements": question.requirements.iter().map(requirement).collect::<Vec<_>>(),
-        "growth": question.growth.map(|growth| json!({ "per_year": growth.per_year, "years": growth.years })),
-        "capacity_bytes": question.capacity_bytes,
-        "written_bytes_per_day": question.written_bytes_per_day,
-        "states": question.states.iter().map(|state| state.name()).collect::<Vec<_>>(),
-        "not_known": load.not_carried,
-    })
+    Manifest {
+        arraylab_version: env!("CARGO_PKG_VERSION").into(),
+        seed: 1,
+        plan: SourceText {
+            name: question.plan.into(),
+            source: question.plan.into(),
+            text: plan_text(question),
+        },
+        array: match question.arrays {
+            [one] => Some(source(one)),
+            _ => None,
+        },
+        arrays: question.arrays.iter().map(source).collect(),
+        targets: question
+            .arrays
+            .iter()
+            .map(|one| ManifestTarget { spec: format!("twin:{}", one.name), identity: Value::Null })
+            .collect(),
+        engine: "sim".into(),
+        command_line: command_line.to_vec(),
+        ..Manifest::default()
+    }
 }
 
-/// Plan that names the stages of the run: one for each state.
-fn plan_text(load: &LoadSource, question: &SizeQuestion) -> String {
-    let mut settings: Map<String, Value> = Map::new();
-    for name in SETTINGS {
-        if let Some(value) = question.case.settings.get(name) {
-            settings.insert(name.into(), value.clone());
-        }
-    }
-    settings.insert("runtime".into(), json!(60));
-    let stage = |state: &crate::State| (state.name().to_owned(), json!({ "settings": settings }));
-    let stages: Map<String, Value> = question.states.iter().map(stage).collect();
-    json!({ "title": format!("Arrays for {}", load.text), "stages": stages }).to_string()
+/// Plan that names the stages of the run.
+fn plan_text(question: &KeptQuestion<'_>) -> String {
+    let mut settings = load_settings(question.settings);
+    settings.insert("runtime".into(), json!(RUNTIME_S));
+    let stage = |stage: &&str| ((*stage).to_owned(), json!({ "settings": settings }));
+    let stages: Map<String, Value> = question.stages.iter().map(stage).collect();
+    json!({ "title": question.title, "stages": stages }).to_string()
 }

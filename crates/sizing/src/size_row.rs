@@ -95,6 +95,14 @@ pub struct QuantityError {
     pub validated: Validated,
 }
 
+impl QuantityError {
+    /// Error of a configuration's model in one of these quantities.
+    pub(crate) fn of(configuration: &Configuration, metrics: &[&str]) -> QuantityError {
+        let (error, validated) = model_error(configuration, metrics);
+        QuantityError { error, validated }
+    }
+}
+
 /// Errors of the model that the ranges of an answer have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeErrors {
@@ -107,13 +115,9 @@ pub struct SizeErrors {
 impl SizeErrors {
     pub(crate) fn of(design: &Configuration, state: State, requirements: &[Requirement]) -> SizeErrors {
         let design = state.mark(design);
-        let of = |metrics: &[&str]| {
-            let (error, validated) = model_error(&design, metrics);
-            QuantityError { error, validated }
-        };
         SizeErrors {
-            iops: of(&["iops"]),
-            required: requirements.iter().map(|one| of(one.metrics())).collect(),
+            iops: QuantityError::of(&design, &["iops"]),
+            required: requirements.iter().map(|one| QuantityError::of(&design, one.metrics())).collect(),
         }
     }
 }

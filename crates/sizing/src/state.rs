@@ -84,7 +84,7 @@ impl State {
 
     /// The array, marked where no published row is of this state.
     pub(crate) fn mark(self, array: &Configuration) -> Configuration {
-        Configuration { is_degraded: !matches!(self, State::Healthy | State::Full), ..array.clone() }
+        Configuration { has_no_rows: !matches!(self, State::Healthy | State::Full), ..array.clone() }
     }
 
     /// The array in this state.

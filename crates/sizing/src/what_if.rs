@@ -1,12 +1,20 @@
 //! Effect of changes: each alone, and all together.
 
-use crate::answer::{answer_with_elasticity, in_parallel};
+use crate::answer::{PointKind, STEP, answer_with_elasticity, in_parallel};
 use crate::{Answer, Change, Configuration, Effort, SizingError};
 use plan::Case;
 use serde_json::{Map, Value, json};
 
 /// Most configurations of one question.
 const CONFIGURATIONS_LIMIT: usize = 256;
+/// Stage of the cases of answers about changes.
+pub(crate) const STAGE: &str = "changes";
+/// Stage of the cases with one I/O at a time.
+const ALONE_STAGE: &str = "one-io";
+/// Stage of the cases with more of a part.
+const MORE_STAGE: &str = "more-of-a-part";
+/// Name of the original array among changes.
+pub(crate) const NO_CHANGE: &str = "none";
 
 /// Line of an answer: a configuration with its performance.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,12 +28,72 @@ pub struct Row {
 impl Row {
     /// The line as `arraylab what-if --json` prints it.
     pub fn json(&self) -> Value {
-        answer_json(&self.change, &self.answer)
+        answer_json(&self.change, &self.change_name(), STAGE, &self.answer)
+    }
+
+    /// The changed array, as its cases name it: `links.count=4+drives.rpm=15000`.
+    pub(crate) fn change_name(&self) -> String {
+        if self.change.is_empty() {
+            return NO_CHANGE.into();
+        }
+        crate::change_texts(&self.change).join("+").replace([' ', '/', ','], "_")
+    }
+
+    /// The change as `--change` takes it, `as it is` without one.
+    pub fn change_text(&self) -> String {
+        if self.change.is_empty() {
+            return "as it is".into();
+        }
+        crate::change_texts(&self.change).join(", ")
     }
 }
 
+/// Stage of a simulation's case.
+pub(crate) fn case_stage(stage: &'static str, kind: PointKind) -> &'static str {
+    match kind {
+        PointKind::Own => stage,
+        PointKind::Alone => ALONE_STAGE,
+        PointKind::More(..) => MORE_STAGE,
+    }
+}
+
+/// Name of a simulation's case within its stage.
+pub(crate) fn case_name(change: &str, kind: PointKind) -> String {
+    match kind {
+        PointKind::Own | PointKind::Alone => format!("change={change}"),
+        PointKind::More(part, times) => format!("change={change},part={},times={times}", part.name()),
+    }
+}
+
+/// Stage and name of a simulation's case, as answers cite it.
+pub(crate) fn case_path(stage: &'static str, change: &str, kind: PointKind) -> String {
+    format!("{}/{}", case_stage(stage, kind), case_name(change, kind))
+}
+
 /// Fields of an answer about a changed array.
-pub(crate) fn answer_json(change: &Map<String, Value>, answer: &Answer) -> Value {
+pub(crate) fn answer_json(
+    change: &Map<String, Value>,
+    name: &str,
+    stage: &'static str,
+    answer: &Answer,
+) -> Value {
+    let case = |kind: PointKind| case_path(stage, name, kind);
+    let point = |kind: PointKind| answer.points.iter().find(|point| point.kind == kind);
+    let more: Map<String, Value> = answer
+        .elasticity
+        .iter()
+        .filter_map(|one| {
+            let kind = PointKind::More(one.part, STEP);
+            let point = point(kind)?;
+            let gain = point.iops / answer.iops - 1.0;
+            Some((
+                one.part.name().to_owned(),
+                json!({ "iops": point.iops, "gain": gain, "case": case(kind) }),
+            ))
+        })
+        .collect();
+    let alone = point(PointKind::Alone)
+        .map(|alone| json!({ "mean_ns": alone.mean_ns, "case": case(PointKind::Alone) }));
     let elasticity: Map<String, Value> =
         answer.elasticity.iter().map(|one| (one.part.name().to_owned(), rounded(one.elasticity))).collect();
     let busy: Map<String, Value> =
@@ -42,10 +110,15 @@ pub(crate) fn answer_json(change: &Map<String, Value>, answer: &Answer) -> Value
         "elasticity": elasticity,
         "busy": busy,
         "validated": answer.validated,
+        "model_error": answer.model_error,
         "sampling_95": answer.sampling,
+        "latency_sampling_95": answer.latency_sampling,
         "is_steady": answer.is_steady,
         "drives_began_steady": answer.began_steady,
         "counted_s": answer.counted_ns as f64 / 1e9,
+        "case": case(PointKind::Own),
+        "alone": alone,
+        "more": more,
     })
 }
 

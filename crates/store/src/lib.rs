@@ -43,7 +43,8 @@ pub use error::StoreError;
 pub use events::{Event, SettingChange, Warning, mark};
 pub use hosts::{HostPoint, HostTotals};
 pub use manifest::{
-    LeftOutCase, MANIFEST_VERSION, Manifest, ManifestHost, ManifestTarget, Selection, SourceText, new_run_id,
+    LeftOutCase, MANIFEST_VERSION, Manifest, ManifestHost, ManifestTarget, Selection, SourceText,
+    current_year, new_run_id,
 };
 pub use merge::merge;
 pub use reader::{AttemptStart, RunReader};

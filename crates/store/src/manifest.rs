@@ -141,6 +141,11 @@ pub fn new_run_id() -> String {
     format!("{time}-{:08x}", u32::from_be_bytes(random))
 }
 
+/// Calendar year of a run that is created now, in UTC.
+pub fn current_year() -> Option<u32> {
+    utc_text(SystemTime::now()).split('-').next()?.parse().ok()
+}
+
 pub(crate) fn utc_text(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }

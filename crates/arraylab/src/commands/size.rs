@@ -2,7 +2,7 @@
 
 use crate::cli::SizeArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, print_notice, write_new};
+use crate::output::{print, print_json_lines, print_notice, write_answers};
 use crate::table::{Align, render};
 use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
@@ -79,12 +79,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &arguments.out {
         let command_line: Vec<String> = std::env::args().collect();
         sizing::keep_size_run(directory, &arrays, &load, &question, &rows, &command_line)?;
-        let lines: String = rows.iter().map(|row| format!("{}\n", row.json())).collect();
-        for (name, contents) in [("size.jsonl", &lines), ("size.txt", &text)] {
-            write_new(&directory.join(name), |file| {
-                file.write_all(contents.as_bytes()).map_err(Failure::failed_by)
-            })?;
-        }
+        write_answers(directory, "size", rows.iter().map(SizeRow::json), &text)?;
     }
     if arguments.json {
         print_json_lines(rows.iter().map(SizeRow::json))?;
@@ -153,8 +148,11 @@ fn sentence(name: &str, rows: &[&SizeRow], question: &SizeQuestion) -> String {
     {
         text.push_str(&match row.breaks_in_year {
             Some(1) => ", but breaks in the first year of growth".to_owned(),
-            Some(year) => format!(" until the end of year {}", year - 1),
-            None => format!(" through all {} years of growth", growth.years),
+            Some(year) => format!(" until {}", end_of_year(year - 1)),
+            None => {
+                let years = human_count(u64::from(growth.years), "year");
+                format!(" through {years} of growth, until {}", end_of_year(growth.years))
+            }
         });
     }
     let also = [
@@ -172,6 +170,22 @@ fn sentence(name: &str, rows: &[&SizeRow], question: &SizeQuestion) -> String {
     }
     text.push('.');
     text
+}
+
+/// End of a year of growth, the first of which begins today: `2028 (end of year 2)`.
+fn end_of_year(year: u32) -> String {
+    match store::current_year() {
+        Some(current) => format!("{} (end of year {year})", current + year),
+        None => format!("the end of year {year}"),
+    }
+}
+
+/// A year of growth that does not end well: `3 (after 2028)`.
+fn during_year(year: u32) -> String {
+    match store::current_year() {
+        Some(current) => format!("{year} (after {})", current + year - 1),
+        None => year.to_string(),
+    }
 }
 
 fn verb(verdict: SizeVerdict) -> &'static str {
@@ -226,7 +240,7 @@ fn table(rows: &[&SizeRow]) -> String {
                 row.verdict.name().to_owned(),
                 row.headroom.map_or_else(|| "-".into(), times),
                 row.headroom_95.map_or_else(|| "-".into(), |[low, high]| format!("{low:.2} to {high:.2}")),
-                row.breaks_in_year.map_or_else(|| "-".into(), |year| year.to_string()),
+                row.breaks_in_year.map_or_else(|| "-".into(), during_year),
                 peak.map_or_else(|| "-".into(), |point| human_rate(point.iops)),
                 peak.map_or_else(|| "-".into(), |point| human_latency(point.p99_ns as f64)),
                 row.usable_bytes.map_or_else(|| "-".into(), human_bytes),
@@ -271,7 +285,7 @@ fn offer_table(rows: &[SizeRow]) -> String {
         table.push(vec![
             name.clone(),
             row.usable_bytes.map_or_else(none, human_bytes),
-            row.full_in_year.map_or_else(none, |year| year.to_string()),
+            row.full_in_year.map_or_else(none, during_year),
             row.cost_usd().map_or_else(none, |price| format!("{price:.0}")),
             row.bill.as_ref().and_then(|bill| bill.watts).map_or_else(none, |watts| format!("{watts:.0}")),
             amplification.map_or_else(none, |times| format!("{times:.2}")),

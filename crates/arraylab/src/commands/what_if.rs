@@ -2,9 +2,8 @@
 
 use crate::cli::WhatIfArgs;
 use crate::failure::Failure;
-use crate::output::{print, print_json_lines, print_notice};
+use crate::output::{print, print_json_lines, print_notice, write_answers};
 use crate::table::{Align, render};
-use serde_json::{Map, Value};
 use sizing::{Answer, Bottleneck, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated};
 use std::process::ExitCode;
 use units::{human_bandwidth, human_duration, human_latency, human_rate};
@@ -28,39 +27,45 @@ pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
     }
     let changes: Vec<Change> =
         arguments.change.iter().map(|text| Change::parse(text)).collect::<Result<_, _>>()?;
+    if let Some(directory) = &arguments.out {
+        campaign::check_free(directory, "choose another directory with --out")?;
+    }
     let effort = Effort { seeds: arguments.seeds, ..Effort::default() };
     let rows = sizing::what_if(&array, &load.case, &changes, &effort)?;
     let walk = match arguments.find_bottleneck {
         true => Some(sizing::find_bottleneck(&array, &rows[0].answer, &load.case, &effort)?),
         false => None,
     };
+    let lines = || rows.iter().map(Row::json).chain(walk.iter().flatten().map(Bottleneck::json));
+    let text = page(&array, &load, &rows, walk.as_deref());
+    if let Some(directory) = &arguments.out {
+        let command_line: Vec<String> = std::env::args().collect();
+        sizing::keep_what_if_run(directory, &array, &load, &rows, walk.as_deref(), &command_line)?;
+        write_answers(directory, "what-if", lines(), &text)?;
+    }
     if arguments.json {
-        let steps = walk.iter().flatten().map(Bottleneck::json);
-        print_json_lines(rows.iter().map(Row::json).chain(steps))?;
-        return Ok(ExitCode::SUCCESS);
+        print_json_lines(lines())?;
+    } else {
+        print(&text)?;
     }
-    let mut text = format!("{}\n", array.description.title);
-    text.push_str(&format!("load: {}\n\n", load.text));
-    text.push_str(&effect_table(&rows));
-    text.push_str("\nRate gained by 1 % more of a part, in percent\n");
-    text.push_str(&elasticity_table(&rows));
-    if let Some(steps) = &walk {
-        text.push_str("\nBottlenecks: a quarter more of the part that limits, step by step\n");
-        text.push_str(&walk_table(&rows[0].answer, steps));
-    }
-    for note in notes(&rows) {
-        text.push_str(&format!("\n{note}"));
-    }
-    text.push('\n');
-    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn change_text(change: &Map<String, Value>) -> String {
-    if change.is_empty() {
-        return "as it is".into();
+fn page(array: &Configuration, load: &LoadSource, rows: &[Row], walk: Option<&[Bottleneck]>) -> String {
+    let mut text = format!("{}\n", array.description.title);
+    text.push_str(&format!("load: {}\n\n", load.text));
+    text.push_str(&effect_table(rows));
+    text.push_str("\nRate gained by 1 % more of a part, in percent\n");
+    text.push_str(&elasticity_table(rows));
+    if let Some(steps) = walk {
+        text.push_str("\nBottlenecks: a quarter more of the part that limits, step by step\n");
+        text.push_str(&walk_table(&rows[0].answer, steps));
     }
-    sizing::change_texts(change).join(", ")
+    for note in notes(rows) {
+        text.push_str(&format!("\n{note}"));
+    }
+    text.push('\n');
+    text
 }
 
 /// Width of the longest bar.
@@ -75,7 +80,7 @@ fn effect_table(rows: &[Row]) -> String {
             let answer = &row.answer;
             let [low, high] = answer.iops_95;
             vec![
-                change_text(&row.change),
+                row.change_text(),
                 human_rate(answer.iops),
                 format!("{} to {}", human_rate(low), human_rate(high)),
                 format!("{:+.0} %", (answer.iops / first.iops.max(f64::MIN_POSITIVE) - 1.0) * 100.0),
@@ -110,7 +115,7 @@ fn elasticity_table(rows: &[Row]) -> String {
                 let one = row.answer.elasticity.iter().find(|one| one.part.name() == *part);
                 one.map_or_else(|| "-".to_owned(), |one| format!("{:.2}", one.elasticity + 0.0))
             };
-            std::iter::once(change_text(&row.change)).chain(parts.iter().map(of)).collect()
+            std::iter::once(row.change_text()).chain(parts.iter().map(of)).collect()
         })
         .collect();
     let columns: Vec<(&str, Align)> = std::iter::once(("change", Align::Left))
@@ -171,7 +176,7 @@ fn notes(rows: &[Row]) -> Vec<String> {
     for row in rows.iter().filter(|row| !row.answer.is_steady) {
         notes.push(format!(
             "{}: the level still changed when the simulation ended ({} counted).",
-            change_text(&row.change),
+            row.change_text(),
             human_duration(row.answer.counted_ns)
         ));
     }

@@ -74,8 +74,21 @@ fn a_size_run_has_the_cases_that_its_answers_cite() {
     let checked = report_check::Run::open(&runs[0], &published).unwrap();
     let found = report_check::check(&checked, &serde_json::from_str(&report).unwrap());
     assert!(found.is_empty(), "{found:?}");
-    // What a report says of a test's loads would be taken for the array's: this one has the answers alone.
+    // A title as a person would write it, and the year of the report in the text beside it.
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let title = report["title"]["text"].as_str().unwrap();
+    assert!(
+        title.starts_with("8K random reads") && title.ends_with(" on small-flash and composite-flash"),
+        "{title}"
+    );
+    let text = std::fs::read_to_string(runs[0].join("size.txt")).unwrap();
+    let until =
+        |text: &str| text.split(" through 3 years of growth, until ").nth(1).map(|rest| rest[..4].to_owned());
+    let sentence =
+        report["sentences"].as_array().unwrap().iter().find(|one| one["part"] == "sizing-answer").unwrap();
+    let year = until(&text);
+    assert!(year.is_some() && year == until(sentence["text"].as_str().unwrap()), "{text}\n{sentence}");
+    // What a report says of a test's loads would be taken for the array's: this one has the answers alone.
     let sentences = report["sentences"].as_array().unwrap();
     let of_part = |part: &str| sentences.iter().filter(|one| one["part"] == part).collect::<Vec<_>>();
     assert!(of_part("found").is_empty() && of_part("in-short").is_empty());

@@ -52,6 +52,10 @@ pub const FOUND_LOAD_EVENT: &str = "max-under-latency";
 pub const SIZE_QUESTION_EVENT: &str = "size-question";
 /// Kind of the events that hold its answers, one for each design and state.
 pub const SIZE_EVENT: &str = "size";
+/// Kind of the event that holds the question of a run about changes of an array.
+pub const WHAT_IF_QUESTION_EVENT: &str = "what-if-question";
+/// Kind of the events that hold its answers: one for each change, then one for each step of the walk from limit to limit.
+pub const WHAT_IF_EVENT: &str = "what-if";
 
 /// The largest load under a bound, as the search of a case (`find: max-under-latency`) found it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -154,6 +154,7 @@ impl Checker<'_> {
                 .error(Kind::Contradiction, document.x.place, message)
                 .with_hint("a table has a `pick` too"));
         }
+        let contour_of = self.contour_of(&document)?;
         let pick = document.pick.as_ref().map(|pick| self.pick(pick, document.x.place)).transpose()?;
         let series = document.series.as_ref().map(|name| self.setting(name)).transpose()?;
         let each = self.setting_names(&document.each)?;
@@ -175,8 +176,50 @@ impl Checker<'_> {
             from: document.from,
             to: document.to,
             pick,
+            contour_of,
             cases: self.condition(&document.cases)?,
         })
+    }
+
+    /// Latency of a contour chart; `None` of any other chart.
+    fn contour_of(&self, document: &ChartDocument) -> Result<Option<Vec<Quantity>>, PlanError> {
+        let refused = |place: Place, message: &str| self.error(Kind::Contradiction, place, message);
+        let Some(chart) = &document.chart else {
+            return match document.of.first() {
+                Some(of) => Err(refused(of.place, "`of` is the latency of a `chart: contour`")),
+                None => Ok(None),
+            };
+        };
+        let x = match document.x.value {
+            ChartAxis::Quantity(x) if matches!(x.unit(), "IOPS" | "bytes/s") => Some(x),
+            _ => None,
+        };
+        let is_plane = matches!((x, &document.y[..]), (Some(x), [y]) if y.value.unit() == x.unit());
+        if !is_plane || document.series.is_some() {
+            return Err(refused(
+                chart.place,
+                "a contour has two rates of one unit, one in `x` and one in `y`, and no `series`",
+            )
+            .with_hint("as `x: read.iops, y: [write.iops], of: [read.latency_ns.p99]`"));
+        }
+        let names: Vec<&str> = document.of.iter().map(|of| of.value.name()).collect();
+        let is_latency = match names[..] {
+            [_] => document.of[0].value.is_latency(),
+            [one, other] => {
+                let mut both = [one, other];
+                both.sort_unstable();
+                both == ["read.latency_ns.mean", "write.latency_ns.mean"]
+            }
+            _ => false,
+        };
+        if !is_latency {
+            return Err(refused(
+                chart.place,
+                "a contour needs a latency in `of`: of one direction, or the means of both",
+            )
+            .with_hint("as `of: [read.latency_ns.mean, write.latency_ns.mean]`"));
+        }
+        Ok(Some(document.of.iter().map(|of| of.value).collect()))
     }
 
     pub(super) fn table(&self, document: TableDocument, stages: &[&str]) -> Result<Table, PlanError> {

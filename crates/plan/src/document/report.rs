@@ -179,6 +179,14 @@ pub(crate) struct ColumnDocument {
     pub rows: Entries<OneOrMany>,
 }
 
+/// Kind of a chart that is drawn otherwise than as lines or bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ChartKind {
+    /// Lines of equal latency over two rates.
+    Contour,
+}
+
 /// A chart of the report.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +219,13 @@ pub(crate) struct ChartDocument {
     /// Where a chart against time ends.
     #[serde(default)]
     pub to: Option<Moment>,
+    /// `contour`: lines of equal latency (`of`) over two rates, `x` and `y`; without it lines or bars.
+    #[serde(default)]
+    #[schemars(with = "Option<ChartKind>")]
+    pub chart: Option<Located<ChartKind>>,
+    /// Latency of a contour: of one direction, or `read.latency_ns.mean` and `write.latency_ns.mean`, whose mean over all I/Os it then is.
+    #[serde(default)]
+    pub of: Vec<Located<Quantity>>,
     /// Which case a chart against latency shows: chosen from the results; all of them without it. Of rounds it is chosen by
     /// their means over the measurement window, whose I/Os it then shows together.
     #[serde(default)]

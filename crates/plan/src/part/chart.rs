@@ -31,6 +31,9 @@ pub struct Chart {
     pub to: Option<Moment>,
     /// Choice of the case that a latency chart shows; without it, all cases.
     pub pick: Option<Pick>,
+    /// Of a contour chart the latency whose lines of equal value are drawn over `x` and `y`: of one direction, or the means of both, whose
+    /// mean over all I/Os it then is. `None` of any other chart.
+    pub contour_of: Option<Vec<Quantity>>,
     pub(crate) cases: Condition,
 }
 

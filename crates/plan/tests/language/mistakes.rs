@@ -544,3 +544,36 @@ mistake!(
     load_of_an_optional_stage, Kind::Contradiction, Some((7, 3)),
     format!("{GOOD}{EVENT}  two:\n    settings: {{ rw: read, bs: 4k }}\n    load_of: {{ stage: one, pick: {{ largest: iops }} }}\n")
 );
+
+/// Proves that a contour without two rates of one unit, without a latency, with `series`, or whose two latencies are not the means of both
+/// directions is refused with an example, as is a latency of any other chart, and that a right one is read.
+#[test]
+fn contours_have_two_rates_and_a_latency() {
+    let chart = |keys: &str| format!("{GOOD}show: [ {{ title: t, stages: [one], {keys} }} ]\n");
+    let means = "of: [read.latency_ns.mean, write.latency_ns.mean]";
+    for (keys, expected) in [
+        (format!("chart: contour, x: time, y: [write.iops], {means}"), "two rates"),
+        (format!("chart: contour, x: read.iops, y: [write.bw_bytes_per_s], {means}"), "two rates"),
+        (format!("chart: contour, x: read.iops, y: [write.iops, iops], {means}"), "two rates"),
+        (format!("chart: contour, x: read.iops, y: [write.iops], series: bs, {means}"), "two rates"),
+        ("chart: contour, x: read.iops, y: [write.iops]".into(), "needs a latency"),
+        ("chart: contour, x: read.iops, y: [write.iops], of: [iops]".into(), "needs a latency"),
+        (
+            "chart: contour, x: read.iops, y: [write.iops], of: [read.latency_ns.mean, write.latency_ns.p99]"
+                .into(),
+            "needs a latency",
+        ),
+        ("x: time, y: [iops], of: [read.latency_ns.mean]".into(), "`chart: contour`"),
+        ("chart: contor, x: time, y: [iops]".into(), "contour"),
+    ] {
+        let message = full_text(&refused(&chart(&keys)));
+        assert!(message.contains(expected), "{keys}: {message}");
+    }
+    let text = chart(&format!("chart: contour, x: read.iops, y: [write.iops], {means}"));
+    let plan = plan::parse_plan("test", "test.yaml", &text).unwrap();
+    let of = plan.charts[0].contour_of.as_ref().unwrap();
+    assert_eq!(
+        of.iter().map(|one| one.name()).collect::<Vec<_>>(),
+        ["read.latency_ns.mean", "write.latency_ns.mean"]
+    );
+}

@@ -85,6 +85,17 @@ pub fn unit_of(kind: &str, path: &str) -> Option<&'static str> {
                 _ => "count",
             })
         }
+        "what-if" => {
+            let name = last.rsplit('.').find(|part| part.parse::<usize>().is_err()).unwrap_or(last);
+            Some(match name.trim_end_matches("_95") {
+                "iops" | "iops_before" => "iops",
+                "bw_bytes_per_s" => "bytes_per_s",
+                "over" | "under" | "gain" | "gain_of_doubling" => "ratio",
+                "mean" | "p99" => "ns",
+                "counted_s" => "s",
+                _ => "count",
+            })
+        }
         "manifest" if path == "created_year" => Some("count"),
         "manifest" => Some("s"),
         _ => None,

@@ -1,5 +1,6 @@
 //! Question and answers of a sizing run, as its events hold them.
 
+use crate::answer_data::{self, at};
 use crate::run::{Event, Run};
 use serde_json::Value;
 
@@ -24,25 +25,15 @@ pub struct Answers<'a> {
     pub created_year: f64,
 }
 
-/// Value at a path: `headroom_95.0`.
-pub fn at<'a>(data: &'a Value, path: &str) -> &'a Value {
-    path.split('.').fold(data, |value, step| match value {
-        Value::Array(items) => {
-            step.parse::<usize>().ok().and_then(|place| items.get(place)).unwrap_or(&Value::Null)
-        }
-        other => &other[step],
-    })
-}
-
 impl<'a> Answer<'a> {
     /// A number; `None` where the answer has none.
     pub fn number(&self, path: &str) -> Option<f64> {
-        at(self.data, path).as_f64()
+        answer_data::number(self.data, path)
     }
 
     /// A text, empty where there is none.
     pub fn text(&self, path: &str) -> &'a str {
-        at(self.data, path).as_str().unwrap_or_default()
+        answer_data::text(self.data, path)
     }
 
     pub fn state(&self) -> &'a str {

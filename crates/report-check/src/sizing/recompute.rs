@@ -1,8 +1,8 @@
 //! Answers recomputed from the histograms of their cases: latencies, headroom, ranges, verdicts, years, the front.
 
 use super::answers::{Answer, Answers};
-use crate::histogram::Histogram;
-use crate::run::{Case, Run};
+use crate::answer_data::{Subject, error_differs, latency_ns, range};
+use crate::run::Run;
 use crate::{Findings, close};
 use serde_json::Value;
 
@@ -10,10 +10,6 @@ use serde_json::Value;
 const KEPT_UP: f64 = 0.98;
 /// Largest multiple that is tried.
 const TIMES_LIMIT: f64 = 64.0;
-/// Error of assumed parts: too high, too low.
-const ASSUMED: [f64; 2] = [1.0, 0.5];
-/// Largest error of a value that is too low.
-const UNDER_LIMIT: f64 = 0.95;
 
 /// Requirement of the question.
 struct Requirement<'a> {
@@ -96,57 +92,13 @@ fn errors(wrong: &mut dyn FnMut(String), run: &Run, answer: &Answer<'_>, require
             .enumerate()
             .map(|(place, one)| (format!("model_error.required.{place}"), metrics_of(one.measure))),
     );
-    let arrays = run.manifest["arrays"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_shipped =
-        arrays.iter().any(|one| one["name"] == answer.text("array") && one["source"] == "shipped");
+    let is_other = answer.has_design() || answer.is_degraded();
+    let subject = Subject { array: answer.text("array"), is_other };
     for (path, metrics) in all {
-        let rows = run.validation.iter().filter(|row| {
-            is_shipped
-                && row["array"] == answer.text("array")
-                && metrics.iter().any(|metric| row["metric"] == *metric)
-        });
-        let worst = rows.clone().filter_map(|row| row["worst_error"].as_f64()).reduce(f64::max);
-        let has_unseen = rows.clone().any(|row| row["set"] == "unseen");
-        let (expected, basis) = match worst {
-            None => (ASSUMED, "assumed"),
-            Some(worst) if answer.has_design() || answer.is_degraded() => {
-                ([2.0 * worst, (2.0 * worst).min(UNDER_LIMIT)], "fitted")
-            }
-            Some(worst) => ([worst, worst.min(UNDER_LIMIT)], if has_unseen { "unseen" } else { "fitted" }),
-        };
-        let own = ["over", "under"].map(|end| answer.number(&format!("{path}.{end}")));
-        let is_same =
-            own.iter().zip(expected).all(|(own, expected)| own.is_some_and(|own| close(own, expected)));
-        if !is_same || answer.text(&format!("{path}.validated")) != basis {
-            wrong(format!("{path} is not that of the published rows, {basis}"));
+        if let Some(difference) = error_differs(run, answer.data, &path, &subject, &metrics) {
+            wrong(difference);
         }
     }
-}
-
-/// Latency of a measure over a case: `p99`, `read.mean`.
-fn latency_ns(case: &Case, measure: &str) -> f64 {
-    let mut histogram = Histogram::default();
-    let (sides, name): (&[usize], &str) = match measure.split_once('.') {
-        Some(("read", name)) => (&[0], name),
-        Some(("write", name)) => (&[1], name),
-        _ => (&[0, 1], measure),
-    };
-    sides.iter().for_each(|side| histogram.merge(&case.totals[*side].latency));
-    let millionths = match name {
-        "p50" => 500_000,
-        "p95" => 950_000,
-        "p99" => 990_000,
-        "p99.9" => 999_000,
-        "p99.99" => 999_900,
-        _ => return histogram.mean_ns(),
-    };
-    histogram.percentile_ns(millionths).unwrap_or(0) as f64
-}
-
-/// Range of a true value around a simulated one.
-fn range(value: f64, over: f64, under: f64, sampling: f64) -> [f64; 2] {
-    let both = |error: f64| (error * error + sampling * sampling).sqrt();
-    [value / (1.0 + both(over)), value / (1.0 - both(under).min(UNDER_LIMIT))]
 }
 
 /// The simulated multiples, each held against its case.

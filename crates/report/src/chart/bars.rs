@@ -62,14 +62,16 @@ pub fn draw(chart: &Chart) -> String {
             match value_of(series, index) {
                 Some((value, range)) => {
                     let (Some(start), Some(end)) = (x_at(0.0), x_at(value)) else { continue };
+                    // A loss lies to the left of nothing.
+                    let begin = start.min(end);
                     svg.raw(format_args!(
-                        "<rect class=\"bar b{}\" x=\"{start:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                        "<rect class=\"bar b{}\" x=\"{begin:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
                         series.style,
                         y + 1.0,
-                        (end - start).max(0.5),
+                        (end - start).abs().max(0.5),
                         BAR - 2.0
                     ));
-                    let mut label_x = end;
+                    let mut label_x = end.max(start);
                     if let Some((low, high)) = range.and_then(|(low, high)| Some((x_at(low)?, x_at(high)?))) {
                         let y = y + BAR / 2.0;
                         svg.line("whisker", low, y, high, y);
@@ -90,7 +92,8 @@ pub fn draw(chart: &Chart) -> String {
             }
         }
     }
-    svg.line("base", left, top, left, bottom);
+    let base = x_at(0.0).unwrap_or(left);
+    svg.line("base", base, top, base, bottom);
     svg.close()
 }
 

@@ -27,12 +27,22 @@ pub fn is_plain(chart: &plan::Chart) -> bool {
 /// True where the plan itself says which charts a stage has.
 pub fn decides(source: &Source<'_>, stage: &str) -> bool {
     let mut requested = source.plan.iter().flat_map(|plan| &plan.charts);
-    requested.any(|chart| !is_plain(chart) && chart.stages.len() == 1 && chart.stages[0] == stage)
+    // A contour stands beside the charts of its stage.
+    let is_part = |chart: &plan::Chart| !is_plain(chart) && chart.contour_of.is_none();
+    requested.any(|chart| is_part(chart) && chart.stages.len() == 1 && chart.stages[0] == stage)
         || source.stage_of_plan(stage).is_some_and(|stage| stage.repeats.is_some())
 }
 
+/// Returns true if a chart is about this stage alone, or with `None` about several.
+pub fn is_of(chart: &plan::Chart, stage: Option<&str>) -> bool {
+    match stage {
+        Some(stage) => chart.stages.len() == 1 && chart.stages[0] == stage,
+        None => chart.stages.len() > 1,
+    }
+}
+
 /// Cases to draw, each with its index.
-type Cases<'a> = Vec<(u32, &'a CaseResult)>;
+pub type Cases<'a> = Vec<(u32, &'a CaseResult)>;
 
 /// The charts of one stage that the plan decides, or with `None` those over several stages.
 pub fn charts(
@@ -43,14 +53,7 @@ pub fn charts(
     let mut charts = Vec::new();
     let Some(plan) = &source.plan else { return Ok(charts) };
     let prefix = stage.map_or_else(|| "across".to_owned(), section_id);
-    for requested in &plan.charts {
-        let is_here = match stage {
-            Some(stage) => requested.stages.len() == 1 && requested.stages[0] == stage,
-            None => requested.stages.len() > 1,
-        };
-        if !is_here {
-            continue;
-        }
+    for requested in plan.charts.iter().filter(|chart| chart.contour_of.is_none() && is_of(chart, stage)) {
         let cases: Cases<'_> =
             source.done().filter(|(_, result)| requested.shows(&result.stage, &result.settings)).collect();
         for (heading, cases) in split(cases, &requested.each) {
@@ -82,7 +85,7 @@ pub fn charts(
 }
 
 /// Cases with the same values of some settings together, in order of appearance.
-fn split<'a>(cases: Cases<'a>, names: &[&str]) -> Vec<(String, Cases<'a>)> {
+pub fn split<'a>(cases: Cases<'a>, names: &[&str]) -> Vec<(String, Cases<'a>)> {
     let mut groups: Vec<(String, Cases<'a>)> = Vec::new();
     for case in cases {
         let label = axes::label(&case.1.settings, names);

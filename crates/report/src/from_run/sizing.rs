@@ -9,6 +9,7 @@ mod sentence;
 mod states;
 
 use super::Source;
+use super::event_fields::caution;
 use crate::model::{Offer, SizingPage};
 use answer::{Answer, Question};
 use findings::{Cited, SIZE_EVENT, SIZE_QUESTION_EVENT, cited};
@@ -20,7 +21,7 @@ const OFFERS_LIMIT: usize = 8;
 /// The page; `None` of any other run.
 pub fn page(source: &Source<'_>, events: &[Event]) -> Option<SizingPage> {
     let question = events.iter().find(|event| event.kind == SIZE_QUESTION_EVENT)?;
-    let question = Question { event: question, created_year: year(&source.manifest.created_utc)? };
+    let question = Question::of(question, year(&source.manifest.created_utc)?)?;
     let answers: Vec<Answer<'_>> = events
         .iter()
         .filter(|event| event.kind == SIZE_EVENT)
@@ -40,7 +41,7 @@ pub fn page(source: &Source<'_>, events: &[Event]) -> Option<SizingPage> {
         shown.iter().enumerate().map(|(index, name)| offer(source, &question, index + 1, &of_name(name)));
     Some(SizingPage {
         question: question_lines(&question),
-        caution: lists::caution(shown.iter().filter_map(|name| of_name(name).first().copied())),
+        caution: caution(lists::assumed(shown.iter().filter_map(|name| of_name(name).first().copied()))),
         ranking: match is_space {
             true => Vec::new(),
             false => sentence::ranking(&answers),
@@ -83,10 +84,7 @@ fn offer(source: &Source<'_>, question: &Question<'_>, number: usize, answers: &
 }
 
 fn question_lines(question: &Question<'_>) -> Vec<Cited> {
-    let quote = |path: &str| {
-        let source = findings::Source::quote(&format!("sizing/question/{path}"));
-        question.field(path).and_then(|text| text.as_str()).map(|text| Cited::quote(text, source))
-    };
+    let quote = |path: &str| question.quote(path);
     let count = question.field("requirements").and_then(|all| all.as_array()).map_or(0, Vec::len);
     let required = (0..count).filter_map(|place| quote(&format!("requirements.{place}.text")));
     let mut lines = vec![cited!(

@@ -2,8 +2,9 @@
 
 use super::quantity;
 use super::{
-    ReportError, Source, axes, axis_charts, case_charts, case_name, host_charts, knee_charts, left_out,
-    penalty_charts, percentile_words, requested_charts, requested_tables, searches, section_id, time_charts,
+    ReportError, Source, axes, axis_charts, case_charts, case_name, contours, host_charts, knee_charts,
+    left_out, penalty_charts, percentile_words, requested_charts, requested_tables, searches, section_id,
+    time_charts,
 };
 use crate::chart::scale::plain;
 use crate::model::{Column, Section, Table};
@@ -14,15 +15,18 @@ use store::{CaseRecord, CaseResult};
 pub fn across(source: &Source<'_>, found: Option<&Findings>) -> Result<Option<Section>, ReportError> {
     let charts = requested_charts::charts(source, found, None)?;
     let tables = requested_tables::tables(source, found, None);
-    Ok((!charts.is_empty() || !tables.is_empty()).then(|| Section {
+    let (contours, notes) = contours::contours(source, None);
+    let is_any = !charts.is_empty() || !tables.is_empty() || !contours.is_empty() || !notes.is_empty();
+    Ok(is_any.then(|| Section {
         id: "across".into(),
         title: "Over several stages".into(),
         intro: Vec::new(),
         charts,
         large_charts: usize::MAX,
+        contours,
         heat_maps: Vec::new(),
         tables,
-        notes: Vec::new(),
+        notes,
     }))
 }
 
@@ -103,7 +107,19 @@ pub fn section(
             count
         ));
     }
-    Ok(Section { id: section_id(stage), title, intro, charts, large_charts, heat_maps, tables, notes })
+    let (contours, not_drawn) = contours::contours(source, Some(stage));
+    notes.extend(not_drawn);
+    Ok(Section {
+        id: section_id(stage),
+        title,
+        intro,
+        charts,
+        large_charts,
+        contours,
+        heat_maps,
+        tables,
+        notes,
+    })
 }
 
 /// Settings that all cases of the stage have in common.

@@ -8,8 +8,8 @@ use store::{CaseRecord, CaseState, CaseStatus};
 /// Of what failed so many are named; the rest are counted.
 const NAMED_LIMIT: usize = 6;
 
-/// The verdict from requirements, and what of the run failed or is missing. A sizing run has its verdicts among its answers.
-pub fn of(source: &Source<'_>, is_sizing: bool) -> Result<Verdict, ReportError> {
+/// The verdict from requirements, and what of the run failed or is missing. A run that answers a question has its verdicts among its answers.
+pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError> {
     let rows = match &source.plan {
         Some(plan) => findings::requirements(source.run, plan)?,
         None => Vec::new(),
@@ -59,7 +59,7 @@ pub fn of(source: &Source<'_>, is_sizing: bool) -> Result<Verdict, ReportError> 
         }
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
-        (None, true) if is_sizing => "",
+        (None, true) if is_question => "",
         (None, true) => "The plan requires nothing, so nothing here passes or fails.",
         (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
     };

@@ -1,7 +1,7 @@
 //! First page of the HTML report.
 
 use crate::escape::html;
-use crate::model::{Conclusion, Origin, Report};
+use crate::model::{AnswersPage, Conclusion, Origin, Report};
 use findings::Cited;
 use std::fmt::Write as _;
 use units::human_count;
@@ -31,8 +31,10 @@ pub(super) fn header(out: &mut String, report: &Report) {
         }
     }
     verdict(out, report);
-    if let Some(page) = &report.sizing {
-        super::sizing_page::write(out, page);
+    match &report.answers {
+        Some(AnswersPage::Sizing(page)) => super::sizing_page::write(out, page),
+        Some(AnswersPage::WhatIf(page)) => super::what_if_page::write(out, page),
+        None => {}
     }
     headlines(out, report);
     decision(out, report);

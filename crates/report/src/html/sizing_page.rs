@@ -21,9 +21,7 @@ pub(super) fn write(out: &mut String, page: &SizingPage) {
         );
     }
     out.push_str("</ul>");
-    if let Some(caution) = &page.caution {
-        let _ = write!(out, "<p class=\"caution\"><strong>{}</strong></p>", html(caution));
-    }
+    caution(out, page.caution.as_ref());
     paragraphs(out, &page.ranking);
     out.push_str("</section>");
     if let Some(designs) = &page.designs {
@@ -38,10 +36,24 @@ pub(super) fn write(out: &mut String, page: &SizingPage) {
     page.offers.iter().for_each(|one| offer(out, one, has_several));
 }
 
-fn paragraphs(out: &mut String, lines: &[Cited]) {
+pub(super) fn paragraphs(out: &mut String, lines: &[Cited]) {
     for line in lines {
         let _ = write!(out, "<p>{}</p>", html(line));
     }
+}
+
+pub(super) fn caution(out: &mut String, caution: Option<&Cited>) {
+    if let Some(caution) = caution {
+        let _ = write!(out, "<p class=\"caution\"><strong>{}</strong></p>", html(caution));
+    }
+}
+
+pub(super) fn list(out: &mut String, class: &str, lines: &[Cited]) {
+    let _ = write!(out, "<ul class=\"{class}\">");
+    for line in lines {
+        let _ = write!(out, "<li>{}</li>", html(line));
+    }
+    out.push_str("</ul>");
 }
 
 fn offer(out: &mut String, offer: &Offer, has_answer: bool) {
@@ -51,11 +63,7 @@ fn offer(out: &mut String, offer: &Offer, has_answer: bool) {
     }
     open_table(out, &offer.states);
     if !offer.reasons.is_empty() {
-        out.push_str("<ul class=\"notes\">");
-        offer.reasons.iter().for_each(|line| {
-            let _ = write!(out, "<li>{}</li>", html(line));
-        });
-        out.push_str("</ul>");
+        list(out, "notes", &offer.reasons);
     }
     out.push_str("<div class=\"pair\">");
     if let Some(chart) = &offer.chart {

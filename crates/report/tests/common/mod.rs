@@ -144,7 +144,7 @@ pub fn sample() -> Report {
         title: "FlashSystem 840".into(),
         subtitle: "The plan flashsystem-840 on the twin flashsystem-840, 20 November 2026".into(),
         origin: Origin::Simulated { twin: "flashsystem-840".into() },
-        sizing: None,
+        answers: None,
         decision: Decision {
             risk: vec!["Kept with the least to spare: latency.".into()],
             not_tested: vec!["Writes for ten minutes or more.".into()],
@@ -285,6 +285,7 @@ pub fn sample() -> Report {
             intro: vec!["Random 80 % reads with blocks of 4 to 128 KB.".into()],
             charts: vec![block_sizes(), latencies(), over_time(), bars()],
             large_charts: usize::MAX,
+            contours: Vec::new(),
             heat_maps: Vec::new(),
             tables: vec![],
             notes: vec!["Time series were thinned.".into()],

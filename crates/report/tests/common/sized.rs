@@ -1,4 +1,4 @@
-//! Made-up sizing run: an array that meets its load, one that is too close to call, and designs of a space.
+//! Made-up runs of questions: an array that meets its load, one that is too close to call, designs of a space, changes of an array.
 
 use load::{Direction, Sample};
 use serde_json::{Value, json};
@@ -34,8 +34,39 @@ fn answer(array: &str, drives: Option<u64>, headroom: f64, verdict: &str) -> Val
     })
 }
 
-/// Writes the run: of two arrays, or of a space.
-pub fn run(directory: &Path, is_space: bool) -> RunReader {
+/// Answer about a change, or of a step of the walk.
+fn effect(change: &Value, iops: f64, step: Option<&str>) -> Value {
+    let error = json!({ "over": 1.0, "under": 0.5, "validated": "assumed" });
+    let range = |value: f64| json!([value / 2.0, value * 2.0]);
+    let more = |gain: f64| json!({ "iops": iops * (1.0 + gain), "gain": gain, "case": "more-of-a-part/c" });
+    let mut answer = json!({
+        "change": change, "iops": iops, "iops_95": range(iops), "bw_bytes_per_s": 4096.0 * iops,
+        "latency_ns": { "mean": 8e8 / iops, "p99": 2e9 / iops, "mean_95": range(8e8 / iops), "p99_95": range(2e9 / iops) },
+        "limit": "links", "elasticity": {}, "validated": "assumed", "model_error": { "iops": error, "mean": error, "p99": error },
+        "sampling_95": 0.01, "latency_sampling_95": { "mean": 0.01, "p99": 0.02 }, "is_steady": change.get("cache.size").is_none(),
+        "drives_began_steady": true, "counted_s": 12.0, "case": "changes/c",
+        "more": { "links": more(0.2), "drives": more(0.1), "hosts": more(-0.01) },
+    });
+    if let Some(part) = step {
+        answer["bottleneck"] = json!({ "part": part, "iops_before": iops / 1.2, "gain_of_doubling": 1.7 });
+    }
+    answer
+}
+
+/// Question of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Question {
+    /// Two arrays.
+    Arrays,
+    /// Designs of a space.
+    Space,
+    /// Changes of an array.
+    Changes,
+}
+
+/// Writes the run of a question.
+pub fn run(directory: &Path, question: Question) -> RunReader {
+    let kind = question;
     let name = |times: f64| format!("times={times:.4}");
     let cases = TIMES.map(|times| NewCase {
         plan: "size".into(),
@@ -87,15 +118,30 @@ pub fn run(directory: &Path, is_space: bool) -> RunReader {
         run.append_event(&Event { kind: kind.into(), text, data: Some(data), ..Event::default() })
             .expect("an event");
     };
-    event("size-question", "workload: database; required: p99 < 1 ms".into(), question);
-    match is_space {
-        false => {
+    if kind != Question::Changes {
+        event("size-question", "workload: database; required: p99 < 1 ms".into(), question);
+    }
+    match kind {
+        Question::Changes => {
+            let question = json!({ "load": "database", "array": "first", "iops": null, "find_bottleneck": true, "not_known": ["order"] });
+            event("what-if-question", "load: database; array: first".into(), question);
+            for (text, change, iops, step) in [
+                ("as it is", json!({}), 1000.0, None),
+                ("links.count=4", json!({ "links.count": 4 }), 800.0, None),
+                ("cache.size=8g", json!({ "cache.size": "8g" }), 1004.0, None),
+                ("links*1.25", json!({ "links": 1.25 }), 1200.0, Some("links")),
+                ("links*1.25+drives*1.25", json!({ "links": 1.25, "drives": 1.25 }), 1440.0, Some("drives")),
+            ] {
+                event("what-if", format!("{text}: limit links"), effect(&change, iops, step));
+            }
+        }
+        Question::Arrays => {
             for (array, headroom, verdict) in [("first", 2.2, "meets"), ("second", 1.4, "too-close-to-call")]
             {
                 event("size", format!("{array}, healthy: {verdict}"), answer(array, None, headroom, verdict));
             }
         }
-        true => {
+        Question::Space => {
             for (drives, headroom) in [(4, 1.6), (6, 1.8), (6, 1.4), (6, 1.3), (8, 2.5)] {
                 let answer = answer("first", Some(drives), headroom, "meets");
                 event("size", format!("first drives.count={drives} h{headroom}, healthy: meets"), answer);

@@ -1,35 +1,36 @@
 //! Question and answers of a sizing run, as its events hold them.
 
+use crate::from_run::event_fields::EventFields;
 use findings::{Cited, Quantity, Source, Unit};
 use serde_json::Value;
+use std::ops::Deref;
 use store::Event;
 
-/// Looks up a field by its path: `headroom_95.0`.
-fn field<'a>(data: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(data, |value, step| match value {
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
-}
+/// Kind of source of the run's question and answers.
+const KIND: &str = "sizing";
 
 /// Question of the run.
 pub struct Question<'a> {
-    /// Its event.
-    pub event: &'a Event,
+    fields: EventFields<'a>,
     /// Year in which the run was made.
-    pub created_year: u32,
+    created_year: u32,
 }
 
-impl Question<'_> {
-    /// A field of the event.
-    pub fn field(&self, path: &str) -> Option<&Value> {
-        field(self.event.data.as_ref()?, path).filter(|value| !value.is_null())
-    }
+impl<'a> Deref for Question<'a> {
+    type Target = EventFields<'a>;
 
-    /// A number of the event.
-    pub fn number(&self, path: &str, unit: Unit) -> Option<Quantity> {
-        let value = self.field(path)?.as_f64()?;
-        Some(Quantity::new(value, unit, Source::other("sizing", &format!("question/{path}"))))
+    fn deref(&self) -> &EventFields<'a> {
+        &self.fields
+    }
+}
+
+impl<'a> Question<'a> {
+    /// Reads the question of an event.
+    pub fn of(event: &'a Event, created_year: u32) -> Option<Question<'a>> {
+        Some(Question {
+            fields: EventFields::new(KIND, "question".to_owned(), event.data.as_ref()?),
+            created_year,
+        })
     }
 
     /// Last calendar year before which so many years of growth are over.
@@ -56,11 +57,17 @@ fn calendar(year: Option<Quantity>) -> Cited {
 
 /// Answer about one design in one state.
 pub struct Answer<'a> {
-    /// Its place among the answers, from 1.
-    pub number: usize,
     /// The array with the values of its design.
     pub name: &'a str,
-    data: &'a Value,
+    fields: EventFields<'a>,
+}
+
+impl<'a> Deref for Answer<'a> {
+    type Target = EventFields<'a>;
+
+    fn deref(&self) -> &EventFields<'a> {
+        &self.fields
+    }
 }
 
 impl<'a> Answer<'a> {
@@ -69,7 +76,7 @@ impl<'a> Answer<'a> {
         let data = event.data.as_ref()?;
         let (state, verdict) = (data.get("state")?.as_str()?, data.get("verdict")?.as_str()?);
         let name = event.text.strip_suffix(&format!(", {state}: {verdict}"))?;
-        Some(Answer { number, name, data })
+        Some(Answer { name, fields: EventFields::new(KIND, number.to_string(), data) })
     }
 
     /// The name, quoted from its event.
@@ -97,40 +104,10 @@ impl<'a> Answer<'a> {
         self.field("left_out").is_some()
     }
 
-    /// A field that is not null.
-    pub fn field(&self, path: &str) -> Option<&'a Value> {
-        field(self.data, path).filter(|value| !value.is_null())
-    }
-
-    /// A text.
-    pub fn text(&self, path: &str) -> Option<&'a str> {
-        self.field(path)?.as_str()
-    }
-
-    /// A text with its source.
-    pub fn quote(&self, path: &str) -> Option<Cited> {
-        let source = Source::quote(&format!("sizing/{}/{path}", self.number));
-        Some(Cited::quote(self.text(path)?, source))
-    }
-
-    /// A number.
-    pub fn number(&self, path: &str, unit: Unit) -> Option<Quantity> {
-        let source = Source::other("sizing", &format!("{}/{path}", self.number));
-        Some(Quantity::new(self.field(path)?.as_f64()?, unit, source))
-    }
-
     /// Place, among the requirements of the question, of the one that is closest to its bound at the workload.
     pub fn tightest(&self, question: &Question<'_>) -> Option<usize> {
         let own = self.text("at_peak.requirement")?;
         let all = question.field("requirements")?.as_array()?;
         all.iter().position(|one| one.get("text").and_then(Value::as_str) == Some(own))
-    }
-}
-
-/// A value with both ends of its range: `1.80 (1.50 to 2.00)`.
-pub fn with_range(value: Cited, range: Option<[Cited; 2]>) -> Cited {
-    match range {
-        Some([low, high]) => findings::cited!("{} ({} to {})", value, low, high),
-        None => value,
     }
 }

@@ -3,18 +3,17 @@
 use super::answer::{Answer, Question};
 use super::sentence::{all_states, state_words};
 use super::states::measure_words;
+use crate::from_run::event_fields::ASSUMED;
 use crate::from_run::{Source, model_lines};
 use findings::{Cited, Unit, cited};
 use serde_json::Value;
 
-/// Names the arrays that no published row validates.
-pub fn caution<'a>(first_answers: impl Iterator<Item = &'a Answer<'a>>) -> Option<Cited> {
-    let names: Vec<Cited> = first_answers
+/// Names of the arrays that no published row validates.
+pub fn assumed<'a>(first_answers: impl Iterator<Item = &'a Answer<'a>>) -> Vec<Cited> {
+    first_answers
         .filter(|answer| answer.text("model_error.iops.validated") == Some("assumed"))
         .map(Answer::cited_name)
-        .collect();
-    let is_any = !names.is_empty();
-    is_any.then(|| cited!("Assumed parts only, do not sign on this: {}.", Cited::join(names, ", ")))
+        .collect()
 }
 
 /// Basis of the ranges, of rates and of each latency that is bounded.
@@ -24,14 +23,15 @@ pub fn basis(question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
     let mut lines = Vec::new();
     let is_assumed = answer.text("model_error.iops.validated") == Some("assumed");
     if is_assumed {
-        lines.push("Assumed parts only: no published row validates this array. Do not sign on this.".into());
+        lines.push(ASSUMED.into());
     }
-    lines.extend(error(answer, "model_error.iops", "Rates".into()));
+    let is_other = answer.has_design() || is_degraded(answer);
+    lines.extend(answer.model_error("model_error.iops", "Rates".into(), is_other));
     let measures = question.field("requirements").and_then(Value::as_array).into_iter().flatten().enumerate();
     for (place, one) in measures {
         let measure = one.get("measure").and_then(Value::as_str).unwrap_or_default();
         let name = cited!("Latency, {}", measure_words(measure));
-        lines.extend(error(answer, &format!("model_error.required.{place}"), name));
+        lines.extend(answer.model_error(&format!("model_error.required.{place}"), name, is_other));
     }
     if !is_assumed && healthy.is_some() && answers.iter().any(|answer| is_degraded(answer)) {
         lines.push("With a part lost or the cache off, errors of published rows count twice: none is of these states.".into());
@@ -42,23 +42,6 @@ pub fn basis(question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
 /// Returns true if no published row is of an answer's state.
 fn is_degraded(answer: &Answer<'_>) -> bool {
     !matches!(answer.state(), "healthy" | "full")
-}
-
-/// Error of the model in a quantity, as a share of the true value, and what it is drawn from.
-fn error(answer: &Answer<'_>, path: &str, name: Cited) -> Option<Cited> {
-    let share = |field: &str| {
-        answer.number(&format!("{path}.{field}"), Unit::Ratio).map(|share| share.percent_with(1))
-    };
-    let (over, under) = (share("over")?, share("under")?);
-    let from = match answer.text(&format!("{path}.validated"))? {
-        "unseen" => "by the worst published row of this array, with rows that no fit has seen",
-        "fitted" if answer.has_design() || is_degraded(answer) => {
-            "by twice the worst published row of the healthy array as it ships"
-        }
-        "fitted" => "by the worst published row that this array was fitted to",
-        _ => "by convention, as no published row has it",
-    };
-    Some(cited!("{}: simulated up to {} too high or {} too low, {}.", name, over, under, Cited::from(from)))
 }
 
 /// States that nobody has looked at, what the workload's source does not tell, and gaps of the model.

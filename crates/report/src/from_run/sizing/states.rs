@@ -1,7 +1,8 @@
 //! Table of an array's states: latency at the peak beside its limit, headroom, the part that is full first, the verdict.
 
-use super::answer::{Answer, Question, with_range};
+use super::answer::{Answer, Question};
 use super::sentence::{all_states, state_words};
+use crate::from_run::event_fields::with_range;
 use crate::from_run::percentile_words;
 use crate::model::{Column, Table};
 use findings::{Cited, Quantity, Unit, cited};
