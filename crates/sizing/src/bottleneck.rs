@@ -71,48 +71,62 @@ fn factors_name(factors: &BTreeMap<Part, f64>) -> String {
     texts.collect::<Vec<_>>().join("+")
 }
 
-/// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains or the load asks for no more.
-pub fn find_bottleneck(
-    array: &Configuration,
-    answered: &Answer,
-    case: &Case,
-    effort: &Effort,
-) -> Result<Vec<Bottleneck>, SizingError> {
-    let mut steps: Vec<Bottleneck> = Vec::new();
-    let mut factors = BTreeMap::new();
-    let mut now = array.clone();
-    let mut before = answered.clone();
-    while steps.len() < STEPS_LIMIT {
-        let Some((part, elasticity)) = limiting(&before) else { break };
-        let Some(more) = scaled(&now, part, STEP) else { break };
-        let after = answer_with_elasticity(&more, case, effort)?;
-        if after.iops < GAINS * before.iops {
-            break;
+/// Steps of a walk, each simulated when it is asked for.
+pub struct Bottlenecks<'a> {
+    now: Configuration,
+    before: Answer,
+    factors: BTreeMap<Part, f64>,
+    case: &'a Case,
+    effort: &'a Effort,
+    steps: usize,
+}
+
+impl<'a> Bottlenecks<'a> {
+    /// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains or the load asks for no more.
+    pub fn new(array: &Configuration, answered: &Answer, case: &'a Case, effort: &'a Effort) -> Self {
+        let (now, before) = (array.clone(), answered.clone());
+        Bottlenecks { now, before, factors: BTreeMap::new(), case, effort, steps: 0 }
+    }
+
+    fn step(&mut self) -> Result<Option<Bottleneck>, SizingError> {
+        let Some((part, elasticity)) = limiting(&self.before) else { return Ok(None) };
+        let Some(more) = scaled(&self.now, part, STEP) else { return Ok(None) };
+        let after = answer_with_elasticity(&more, self.case, self.effort)?;
+        if after.iops < GAINS * self.before.iops {
+            return Ok(None);
         }
-        let second = match scaled(&now, part, STEP * STEP) {
+        let second = match scaled(&self.now, part, STEP * STEP) {
             Some(second) => {
-                let level = simulate(&second, case, effort)?;
+                let level = simulate(&second, self.case, self.effort)?;
                 Some(AnswerPoint::of(PointKind::More(part, STEP * STEP), level))
             }
             None => None,
         };
-        let doubled = gain_of_doubling(before.iops, after.iops, second.as_ref());
-        let name = factors_name(&factors);
-        *factors.entry(part).or_insert(1.0) *= STEP;
-        let iops_before = before.iops;
-        steps.push(Bottleneck {
+        let doubled = gain_of_doubling(self.before.iops, after.iops, second.as_ref());
+        let before = factors_name(&self.factors);
+        *self.factors.entry(part).or_insert(1.0) *= STEP;
+        let step = Bottleneck {
             part,
             elasticity,
-            iops_before,
+            iops_before: self.before.iops,
             doubled,
             second,
-            before: name,
-            factors: factors.clone(),
+            before,
+            factors: self.factors.clone(),
             answer: after.clone(),
-        });
-        (now, before) = (more, after);
+        };
+        (self.now, self.before) = (more, after);
+        self.steps += 1;
+        Ok(Some(step))
     }
-    Ok(steps)
+}
+
+impl Iterator for Bottlenecks<'_> {
+    type Item = Result<Bottleneck, SizingError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.steps < STEPS_LIMIT { self.step().transpose() } else { None }
+    }
 }
 
 /// The part that the answer names as its limit, with its elasticity.

@@ -35,7 +35,7 @@ pub use answer::{
     Answer, AnswerErrors, AnswerPoint, Elasticity, Latency, LatencySampling, PartBusy, PointKind, STEP,
     answer, answer_with_elasticity,
 };
-pub use bottleneck::{Bottleneck, find_bottleneck};
+pub use bottleneck::{Bottleneck, Bottlenecks};
 pub use bound::most_times;
 pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};

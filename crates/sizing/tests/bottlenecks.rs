@@ -1,8 +1,6 @@
 //! Bottlenecks that are known because the arrays are built to have them.
 
-use sizing::{
-    Change, Configuration, Effort, LoadSource, Part, answer, answer_with_elasticity, find_bottleneck,
-};
+use sizing::{Bottlenecks, Change, Configuration, Effort, LoadSource, Part, answer, answer_with_elasticity};
 
 /// Quick, because many arrays are tried; predictions have 10 % of room.
 const EFFORT: Effort = Effort { ios: 60_000, most_ios: 240_000, ..Effort::FULL };
@@ -41,8 +39,8 @@ fn named_and_predicted(name: &str, parts: &[Part]) {
             panic!("{name}: {part:?} cannot be made the limit");
         };
         let before = answer_with_elasticity(&scarce, &case, &EFFORT).unwrap();
-        let walk = find_bottleneck(&scarce, &before, &case, &EFFORT).unwrap();
-        let first = walk.first().unwrap_or_else(|| panic!("{name}: nothing limits where {part:?} does"));
+        let first = Bottlenecks::new(&scarce, &before, &case, &EFFORT).next();
+        let first = first.unwrap_or_else(|| panic!("{name}: nothing limits where {part:?} does")).unwrap();
         assert_eq!(first.part, part, "{name}: {:?}", first.answer.elasticity);
         let off = first.doubled / gain - 1.0;
         assert!(off.abs() <= 0.10, "{name}, {part:?}: predicted {:.2}, is {gain:.2}", first.doubled);

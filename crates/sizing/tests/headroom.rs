@@ -128,7 +128,7 @@ fn states_are_judged() {
     // It has one controller, without which nothing can be reached.
     assert_eq!(of(State::ControllerLost).verdict, SizeVerdict::Fails);
     let nodes = Configuration::load("replicas-12-nodes").unwrap();
-    assert!(!State::of_arrays(&[nodes.clone()]).contains(&State::ControllerLost));
+    assert!(!State::of_arrays(std::slice::from_ref(&nodes)).contains(&State::ControllerLost));
     let states = vec![State::Healthy, State::ControllerLost, State::NodeLost];
     let lost = SizeQuestion { states, ..question.clone() };
     let of_nodes = size(&[nodes], &lost, &|| ()).unwrap();

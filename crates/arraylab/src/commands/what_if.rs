@@ -4,7 +4,9 @@ use crate::cli::WhatIfArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_answers};
 use crate::table::{Align, render};
-use sizing::{Answer, Bottleneck, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated};
+use sizing::{
+    Answer, Bottleneck, Bottlenecks, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated,
+};
 use std::process::ExitCode;
 use units::{human_bandwidth, human_duration, human_latency, human_rate};
 
@@ -33,7 +35,9 @@ pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
     let effort = Effort { seeds: arguments.seeds, ..Effort::default() };
     let rows = sizing::what_if(&array, &load.case, &changes, &effort)?;
     let walk = match arguments.find_bottleneck {
-        true => Some(sizing::find_bottleneck(&array, &rows[0].answer, &load.case, &effort)?),
+        true => Some(
+            Bottlenecks::new(&array, &rows[0].answer, &load.case, &effort).collect::<Result<Vec<_>, _>>()?,
+        ),
         false => None,
     };
     let lines = || rows.iter().map(Row::json).chain(walk.iter().flatten().map(Bottleneck::json));
