@@ -107,7 +107,9 @@ pub fn lacking(text: &str) -> Vec<Cited> {
         ));
     }
     if has(plan::RESOLVED) {
-        lines.push(cited!("The model has no wear."));
+        lines.push(cited!(
+            "No drive of the model wears out: what it is given is counted beside its rated endurance, where it has one."
+        ));
         let has_key =
             |key: &str| text.lines().any(|line| line.starts_with(&format!("{}{key}.", plan::RESOLVED)));
         if has_key("nodes") {
