@@ -76,19 +76,7 @@ impl Device for Model {
         if u64::from(operation.length_bytes) <= room {
             return self.begin(tag, host, issued_at_ns, piece, false);
         }
-        // The I/O goes on in the volumes behind.
-        let mut pieces = Vec::new();
-        let (mut number, mut piece) = (first, piece);
-        let mut left = operation.length_bytes;
-        while left > 0 && number < entry.volumes.len() {
-            let (_, volume) = entry.volumes[number];
-            let room = self.volumes[volume as usize].bytes - piece.offset_bytes;
-            let length_bytes = u64::from(left).min(room) as u32;
-            pieces.push(Piece { volume, length_bytes, ..piece });
-            left -= length_bytes;
-            (number, piece.offset_bytes) = (number + 1, 0);
-        }
-        self.begin_all((tag, host, issued_at_ns), &pieces);
+        self.begin_over_volumes((tag, host, issued_at_ns), first, piece);
     }
 
     fn next_completion(&mut self, until_ns: u64) -> Option<Completion> {
@@ -107,7 +95,7 @@ impl EventLoop for Model {
     fn handle(&mut self, payload: u32) -> Option<Completion> {
         self.clock_ns = self.now_ns;
         if ChainEvent::is_in(payload) {
-            return self.chain_view()?.handle(ChainEvent::unpack(payload));
+            return self.handle_in_chain(payload);
         }
         match ModelEvent::unpack(payload) {
             ModelEvent::Issue(command) => self.issue(command),
@@ -179,7 +167,14 @@ impl EventLoop for Model {
 }
 
 impl Model {
+    /// Handles an event of a chain of replicas, out of the way of the events of all other arrays.
+    #[inline(never)]
+    fn handle_in_chain(&mut self, payload: u32) -> Option<Completion> {
+        self.chain_view()?.handle(ChainEvent::unpack(payload))
+    }
+
     /// Begins an I/O to a volume on a chain of replicas.
+    #[inline(never)]
     fn submit_to_chain(&mut self, tag: u32, operation: Operation) {
         let Some(&Attachment { entry, host, .. }) = self.attachment_of(operation.job) else { return };
         if let Some(mut view) = self.chain_view() {
@@ -187,7 +182,25 @@ impl Model {
         }
     }
 
+    /// Begins an I/O that begins in a volume of its entry and goes on in those behind.
+    #[inline(never)]
+    fn begin_over_volumes(&mut self, io: (u32, u16, u64), first: usize, piece: Piece) {
+        let entry = self.entry_of(piece.job);
+        let mut pieces = Vec::new();
+        let (mut number, mut left, mut offset_bytes) = (first, piece.length_bytes, piece.offset_bytes);
+        while left > 0 && number < entry.volumes.len() {
+            let (_, volume) = entry.volumes[number];
+            let room = self.volumes[volume as usize].bytes - offset_bytes;
+            let length_bytes = u64::from(left).min(room) as u32;
+            pieces.push(Piece { volume, offset_bytes, length_bytes, ..piece });
+            left -= length_bytes;
+            (number, offset_bytes) = (number + 1, 0);
+        }
+        self.begin_all(io, &pieces);
+    }
+
     /// Begins an I/O that goes over several units of its hosts' stripe.
+    #[inline(never)]
     fn begin_striped(&mut self, io: (u32, u16, u64), operation: Operation) {
         let mut pieces = std::mem::take(&mut self.pieces);
         let entry = self.entry_of(operation.job);

@@ -207,7 +207,7 @@ impl EventQueue {
     }
 
     /// Takes out the earliest event if it is at or before `until_ns`: its moment and what is to happen.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until(&mut self, until_ns: u64) -> Option<(u64, u32)> {
         if self.filled_words == 0 {
             self.go_on_to_later(until_ns)?;
