@@ -140,7 +140,8 @@ has_read_more() { [ "$(reads "$1")" -gt $(($2 + 200)) ]; } # more than udev look
 
 # Proves that a device which is slow (dm-delay) is measured as such, and its case is done.
 test_a_slow_device_is_measured() {
-    map slow "$(disk s0)" "delay $(disk s0) 0 100"
+    # The kernel counts the delay in ticks of 4 ms, of which the first has begun.
+    map slow "$(disk s0)" "delay $(disk s0) 0 104"
     two_cases 3
     sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
     expect 0 arraylab run plan.yaml --target /dev/mapper/slow --out run

@@ -106,6 +106,9 @@ stop_trace() { # the requests are in the file `requests`: processor, flags (blkt
 requests() { # PATTERN [SECTORS]: how many there were with such flags
     awk -v flags="$1" -v sectors="${2-}" '$2 ~ flags && (sectors == "" || $3 == sectors) {n++} END {print n+0}' requests
 }
+discarded_sectors() { awk '$2 ~ /^D/ {n += $3} END {print n+0}' requests; }
+# Writes and zeroing of whatever kind; commands without sectors ask a drive for its health.
+written_requests() { awk '$2 ~ /^[WN]/ && $3 > 0 {n++} END {print n+0}' requests; }
 FUA='^F?W.*F'
 FLUSH='^F'
 
@@ -153,6 +156,30 @@ test_fsync_reaches_the_device() {
     [ "$(requests "$FLUSH")" -le 3 ] || fail "$(requests "$FLUSH") flushes that nobody asked for"
 }
 
+# Proves that a trim reaches a device as a discard, with both engines, and `trim_by: zeroes` as zeroes that it writes itself: never as
+# the other.
+# deadline: 300
+test_discards_and_zeroes_reach_the_device() {
+    local engine trims node
+    for node in "$(disk s0)" "$(disk n01)"; do
+        for engine in ring fio; do
+            case_plan 1 "rw: randwrite, rwmixtrim: 100, bs: 64k"
+            trace_requests "$node"; load "$node" $engine; stop_trace
+            trims=$(field 'case["trim"]["ios"]')
+            # The kernel merges discards that are under way together, wherever they lie.
+            [ "$trims" -gt 0 ] && [ "$(discarded_sectors)" -ge $((trims * 128)) ] \
+                || { cat rows; head requests; fail "$engine on $node: $(discarded_sectors) sectors discarded by $trims trims of 128"; }
+            [ "$(written_requests)" = 0 ] || { grep -v ' R' requests | head; fail "$engine on $node writes what it is to discard"; }
+        done
+        case_plan 1 "rw: randwrite, rwmixtrim: 100, bs: 64k, trim_by: zeroes"
+        dd if=/dev/urandom of="$node" bs=1M count=4 oflag=direct status=none
+        trace_requests "$node"; load "$node" ring; stop_trace
+        trims=$(field 'case["trim"]["ios"]')
+        [ "$trims" -gt 0 ] && [ "$(requests '^D')" = 0 ] || { cat rows; head requests; fail "zeroes on $node: discards"; }
+        [ "$(written_requests)" -ge "$trims" ] || { head requests; fail "zeroes on $node: $(written_requests) of $trims"; }
+    done
+}
+
 # Proves that a device that takes no discards says so: the case is failed with the reason, by both engines; that writing zeroes works
 # there all the same; and that a purge which cannot be made is told and leaves the case to be done.
 # deadline: 240
@@ -179,6 +206,23 @@ stages:
 PLAN
     load "$node" ring
     expect_text "was not purged" "it takes no discards"
+}
+
+# Proves that a purge discards every sector of a device and writes none.
+test_a_purge_discards_all() {
+    local node sectors
+    cat >plan.yaml <<PLAN
+title: Purge
+defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4 }
+stages:
+  purge: { settings: { rw: randread }, precondition: { purge: true } }
+PLAN
+    for node in "$(disk s0)" "$(disk n01)"; do
+        trace_requests "$node"; load "$node" ring; stop_trace
+        sectors=$(awk '$2 ~ /^D/ {n += $3} END {print n+0}' requests)
+        [ "$sectors" = "$(blockdev --getsz "$node")" ] || { grep -v ' R' requests | head; fail "$node: $sectors sectors are discarded"; }
+        [ "$(written_requests)" = 0 ] || { grep -v ' R' requests | head; fail "a purge of $node writes"; }
+    done
 }
 
 # Proves that on devices of 4,096-byte sectors both engines do what fits, and say of what does not fit how large the sectors are,
@@ -249,8 +293,10 @@ for column in ["r/s", "rkB/s", "rrqm/s", "r_await", "rareq-sz", "w/s", "wkB/s", 
     print(column, a, b)
     if abs(a - b) > 0.15 * max(a, b) + 0.5: bad.append((column, a, b))
 assert not bad, bad
-# The load is what was asked for, so that two wrong readings that agree would be seen.
-assert 40 < statistics.median(ours["r/s"]) < 80 and statistics.median(ours["rareq-sz"]) == 8 and statistics.median(ours["r_await"]) >= 19, ours
+# The load is what was asked for, so that two wrong readings that agree would be seen; the delay is counted in ticks of 4 ms, the
+# first of which has begun.
+assert 40 < statistics.median(ours["r/s"]) < 80 and statistics.median(ours["rareq-sz"]) == 8, ours
+assert 16 <= statistics.median(ours["r_await"]) < 40, ours
 P
 }
 
