@@ -86,6 +86,16 @@ nvme_nodes() { # SERIAL: sets `nodes`, in the order of their namespaces
     true
 }
 
+namespace_of_tcp() { # the node of a namespace that came over NVMe/TCP, once it is there
+    local controller
+    for controller in /sys/class/nvme/nvme*; do
+        [ "$(<"$controller/transport")" = tcp ] || continue
+        nvme_nodes "$(tr -d ' ' <"$controller/serial")"
+        [ -b "${nodes[0]-}" ] && echo "${nodes[0]}" && return 0
+    done
+    return 1
+}
+
 start_multipathd() { # and wait until both paths are in one map
     multipathd >/dev/null 2>&1
     wait_for 30 map_is_there

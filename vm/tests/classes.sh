@@ -90,15 +90,6 @@ test_nvme_over_tcp() {
     wait_for 20 namespace_of_tcp
     is "$(namespace_of_tcp)"; try_uses "NVMe over TCP"
 }
-namespace_of_tcp() {
-    local controller
-    for controller in /sys/class/nvme/nvme*; do
-        [ "$(<"$controller/transport")" = tcp ] || continue
-        nvme_nodes "$(tr -d ' ' <"$controller/serial")"
-        [ -b "${nodes[0]-}" ] && echo "${nodes[0]}" && return 0
-    done
-    return 1
-}
 
 # The same of a unit of LIO, as a SCSI disk of this machine by tcm_loop.
 # deadline: 300

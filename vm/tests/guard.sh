@@ -66,20 +66,11 @@ test_a_disk_mounted_over_nvme_tcp_is_refused() {
     export_by_nvmet "$(disk s1)"
     modprobe nvme_tcp
     nvme connect -t tcp -a 127.0.0.1 -s 4420 -n lab-export
-    wait_for 20 find_attached
-    attached=$(find_attached)
+    wait_for 20 namespace_of_tcp
+    attached=$(namespace_of_tcp)
     mkfs.ext4 -q "$attached" 32M; mkdir m; mount "$attached" m
     refused "$(disk s1)" "is exported by nvmet as namespace 1 of lab-export"
     refused "$attached" "mounted at"
-}
-find_attached() {
-    local controller
-    for controller in /sys/class/nvme/nvme*; do
-        [ "$(<"$controller/transport")" = tcp ] || continue
-        nvme_nodes "$(tr -d ' ' <"$controller/serial")"
-        [ -b "${nodes[0]-}" ] && echo "${nodes[0]}" && return 0
-    done
-    return 1
 }
 
 # F5: proves that the disk behind a fileio backstore of LIO is refused, and the backstore named.
@@ -175,8 +166,8 @@ test_a_disk_attached_to_an_export_of_a_mounted_disk_is_refused() {
     export_by_nvmet "$(disk s1)"
     modprobe nvme_tcp
     nvme connect -t tcp -a 127.0.0.1 -s 4420 -n lab-export
-    wait_for 20 find_attached
-    attached=$(find_attached)
+    wait_for 20 namespace_of_tcp
+    attached=$(namespace_of_tcp)
     refused "$attached" "/dev/$(kernel_name "$(disk s1)") is what ${attached#/dev/} is attached to (nvmet as namespace 1 of lab-export)" \
         "mounted at"
     umount m

@@ -109,6 +109,14 @@ requests() { # PATTERN [SECTORS]: how many there were with such flags
 discarded_sectors() { awk '$2 ~ /^D/ {n += $3} END {print n+0}' requests; }
 # Writes and zeroing of whatever kind; commands without sectors ask a drive for its health.
 written_requests() { awk '$2 ~ /^[WN]/ && $3 > 0 {n++} END {print n+0}' requests; }
+purge_plan() { # a load after a purge
+    cat >plan.yaml <<PLAN
+title: Purge
+defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4 }
+stages:
+  purge: { settings: { rw: randread }, precondition: { purge: true } }
+PLAN
+}
 FUA='^F?W.*F'
 FLUSH='^F'
 
@@ -198,12 +206,7 @@ test_a_device_without_discards_says_so() {
     case_plan 1 "rw: randwrite, rwmixtrim: 100, bs: 64k, trim_by: zeroes"
     dd if=/dev/urandom of="$node" bs=1M count=64 oflag=direct status=none
     load "$node" ring
-    cat >plan.yaml <<PLAN
-title: Purge
-defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4 }
-stages:
-  purge: { settings: { rw: randread }, precondition: { purge: true } }
-PLAN
+    purge_plan
     load "$node" ring
     expect_text "was not purged" "it takes no discards"
 }
@@ -211,15 +214,10 @@ PLAN
 # Proves that a purge discards every sector of a device and writes none.
 test_a_purge_discards_all() {
     local node sectors
-    cat >plan.yaml <<PLAN
-title: Purge
-defaults: { ioengine: libaio, direct: 1, runtime: 1, bs: 4k, iodepth: 4 }
-stages:
-  purge: { settings: { rw: randread }, precondition: { purge: true } }
-PLAN
+    purge_plan
     for node in "$(disk s0)" "$(disk n01)"; do
         trace_requests "$node"; load "$node" ring; stop_trace
-        sectors=$(awk '$2 ~ /^D/ {n += $3} END {print n+0}' requests)
+        sectors=$(discarded_sectors)
         [ "$sectors" = "$(blockdev --getsz "$node")" ] || { grep -v ' R' requests | head; fail "$node: $sectors sectors are discarded"; }
         [ "$(written_requests)" = 0 ] || { grep -v ' R' requests | head; fail "a purge of $node writes"; }
     done
