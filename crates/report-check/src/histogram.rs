@@ -128,6 +128,26 @@ fn middle_ns(bin: u64) -> u64 {
 }
 
 #[cfg(test)]
+impl Histogram {
+    /// One latency, 1,000 times: every percentile and the mean are that latency.
+    pub fn of_one(latency_ns: u64) -> Histogram {
+        // Version 1, one bin.
+        let mut encoded = vec![1, 1];
+        let mut push = |mut value: u64| {
+            while value >= 128 {
+                encoded.push((value % 128) as u8 | 128);
+                value /= 128;
+            }
+            encoded.push(value as u8);
+        };
+        let exponent = 57 - u64::from(latency_ns.leading_zeros());
+        let bin = (exponent + 1) * 64 + (latency_ns >> exponent) - 64;
+        [latency_ns * 1000, latency_ns, latency_ns, bin, 1000].into_iter().for_each(&mut push);
+        Histogram::decode(&encoded).expect("decodes")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,31 +1,15 @@
 use super::*;
+use crate::histogram::Histogram;
 use crate::run::{Case, Event, Totals};
 use serde_json::json;
 
 /// Requirement, model error and latencies of a made-up answer: 1 ms at the workload, 8 ms at twice that, none at four times.
 const LIMIT_NS: f64 = 4_000_000.0;
 
-fn histogram(latency_ns: u64) -> crate::histogram::Histogram {
-    // Version 1, one bin: 1,000 of one latency, from which every percentile and the mean are that latency.
-    let mut encoded = vec![1, 1];
-    let mut push = |mut value: u64| {
-        while value >= 128 {
-            encoded.push((value % 128) as u8 | 128);
-            value /= 128;
-        }
-        encoded.push(value as u8);
-    };
-    let exponent = 57 - u64::from(latency_ns.leading_zeros());
-    [latency_ns * 1000, latency_ns, latency_ns, (exponent + 1) * 64 + (latency_ns >> exponent) - 64, 1000]
-        .into_iter()
-        .for_each(&mut push);
-    crate::histogram::Histogram::decode(&encoded).expect("decodes")
-}
-
 fn case(times: f64, latency_ns: u64, iops: u64) -> Case {
     let settings = [("array", json!("made-up")), ("times", json!(times))];
     let settings = settings.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-    let read = Totals { ios: iops, latency: histogram(latency_ns), ..Totals::default() };
+    let read = Totals { ios: iops, latency: Histogram::of_one(latency_ns), ..Totals::default() };
     Case {
         stage: "healthy".into(),
         name: format!("array=made-up,times={times:.4}"),

@@ -3,22 +3,6 @@ use crate::histogram::Histogram;
 use crate::run::{Case, Event, Totals};
 use serde_json::json;
 
-/// One latency, 1,000 times: every percentile and the mean are that latency.
-fn histogram(latency_ns: u64) -> Histogram {
-    let mut encoded = vec![1, 1];
-    let mut push = |mut value: u64| {
-        while value >= 128 {
-            encoded.push((value % 128) as u8 | 128);
-            value /= 128;
-        }
-        encoded.push(value as u8);
-    };
-    let exponent = 57 - u64::from(latency_ns.leading_zeros());
-    let bin = (exponent + 1) * 64 + (latency_ns >> exponent) - 64;
-    [latency_ns * 1000, latency_ns, latency_ns, bin, 1000].into_iter().for_each(&mut push);
-    Histogram::decode(&encoded).expect("decodes")
-}
-
 fn case(stage: &str, change: &str, part: Option<(&str, f64)>, iops: u64, latency_ns: u64) -> Case {
     let mut settings = json!({ "change": change });
     let mut name = format!("change={change}");
@@ -27,7 +11,8 @@ fn case(stage: &str, change: &str, part: Option<(&str, f64)>, iops: u64, latency
         settings["part"] = json!(part);
         settings["times"] = json!(times);
     }
-    let read = Totals { ios: iops, bytes: 4096 * iops, latency: histogram(latency_ns), ..Totals::default() };
+    let read =
+        Totals { ios: iops, bytes: 4096 * iops, latency: Histogram::of_one(latency_ns), ..Totals::default() };
     Case {
         stage: stage.into(),
         name,
