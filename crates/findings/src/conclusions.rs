@@ -51,7 +51,7 @@ impl Findings {
     }
 
     /// The findings of a kind with their facts, the largest first by some number.
-    fn ranked<'a, T>(
+    pub(crate) fn ranked<'a, T>(
         &'a self,
         kind: Kind,
         fact: impl Fn(&'a Fact) -> Option<&'a T>,

@@ -74,14 +74,16 @@ impl Findings {
             .collect()
     }
 
-    /// Falls of the write rate within ramps.
+    /// Falls of the write rate within ramps, the deepest first.
     pub(crate) fn ramp_falls(&self) -> Vec<(&Finding, &RampFall)> {
-        self.of_kind(Kind::RampFall)
-            .filter_map(|finding| match &finding.fact {
-                Fact::RampFall(fall) => Some((finding, &**fall)),
+        self.ranked(
+            Kind::RampFall,
+            |fact| match fact {
+                Fact::RampFall(fall) => Some(&**fall),
                 _ => None,
-            })
-            .collect()
+            },
+            |fall| fall.depth_percent,
+        )
     }
 
     /// The case with the highest rate; of equals the first. Every sentence and every tile about it takes it from here.
@@ -333,10 +335,7 @@ impl Findings {
                 "Writes did not fall within the tested range, at most {} at a stretch.",
                 finding.number("length_s").duration()
             );
-            let ramp_falls = self.ramp_falls();
-            if let Some((fall, _)) =
-                ramp_falls.iter().max_by(|a, b| a.1.depth_percent.total_cmp(&b.1.depth_percent))
-            {
+            if let Some((fall, _)) = self.ramp_falls().first() {
                 rests_on.push(*fall);
                 text.push(cited!(
                     "\nIn the ramp before, which is not counted, they fell by {} after {}, with {} written: {}.",

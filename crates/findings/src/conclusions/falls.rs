@@ -46,7 +46,7 @@ impl Findings {
     /// Conclusion on falls within a ramp, the deepest of them told.
     fn ramp_fall(&self) -> Option<Conclusion> {
         let found = self.ramp_falls();
-        let (deepest, _) = found.iter().max_by(|a, b| a.1.depth_percent.total_cmp(&b.1.depth_percent))?;
+        let (deepest, _) = found.first()?;
         let number = |field: &str| deepest.number(field);
         let own = cited!(
             "by {} after {} and {} written: from {} ({}) to {} ({})",
