@@ -32,6 +32,10 @@ enum Presence {
     },
 }
 
+fn is_any_away(presence: &[Presence]) -> bool {
+    presence.iter().any(|presence| *presence != Presence::Up)
+}
+
 /// Action that a step requires of the array model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControllerEvent {
@@ -151,7 +155,7 @@ impl Failover {
                 Some(in_ns) => Presence::Away { noticed_at_ns: now_ns.saturating_add(*in_ns) },
             };
         }
-        self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+        self.is_any_away = is_any_away(&self.presence);
         self.next_step = Some((now_ns.saturating_add(faults.next_in_ns), faults.next_step));
         self.stripes_left = faults.stripes_left;
         self.is_failover = faults.is_failover;
@@ -183,7 +187,7 @@ impl Failover {
         for controller in controllers {
             self.presence[controller as usize] = Presence::Up;
         }
-        self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+        self.is_any_away = is_any_away(&self.presence);
     }
 
     /// Returns whether a controller serves.
@@ -217,7 +221,7 @@ impl Failover {
             }
             FailoverStep::Return(index) => {
                 self.presence[index as usize] = Presence::Up;
-                self.is_any_away = self.presence.iter().any(|presence| *presence != Presence::Up);
+                self.is_any_away = is_any_away(&self.presence);
                 let next = index + 1;
                 if !self.is_failover && (next as usize) < self.presence.len() {
                     self.next_step = Some((now_ns + update.gap_ns, FailoverStep::Leave(next)));

@@ -68,17 +68,18 @@ impl Model {
         }
     }
 
-    /// A command is issued while a controller is away: that of a cluster to the node that has its data now.
+    /// A command is issued, at a moment, while a controller is away: that of a cluster to the node that has its data then, as far as
+    /// hosts know.
     #[cold]
-    pub(super) fn find_node_again(&mut self, index: u32) {
+    pub(super) fn find_node_again(&mut self, index: u32, at_ns: u64) {
         let command = self.commands.get(index);
         let state = &self.sets[usize::from(command.set)];
         if !state.is_cluster {
             return;
         }
-        let (failover, per_node, now_ns) = (&self.failover, self.controllers_per_node, self.now_ns);
+        let (failover, per_node) = (&self.failover, self.controllers_per_node);
         let home =
-            state.primary_among(command, |node| failover.is_known_up(u32::from(node) * per_node, now_ns));
+            state.primary_among(command, |node| failover.is_known_up(u32::from(node) * per_node, at_ns));
         let preferred = u32::from(self.volumes[usize::from(command.volume)].preferred);
         self.commands.get_mut(index).owner = (u32::from(home) * per_node + preferred) as u16;
     }

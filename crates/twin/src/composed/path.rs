@@ -52,17 +52,11 @@ impl Model {
         command.is_sequential = false;
         command.marks = Marks::NONE;
         let state = &self.sets[usize::from(command.set)];
-        let home = match (state.is_cluster, self.failover.is_any_away()) {
-            (true, false) => state.primary(command),
-            (true, true) => {
-                let (failover, per_node) = (&self.failover, self.controllers_per_node);
-                state.primary_among(command, |node| {
-                    failover.is_known_up(u32::from(node) * per_node, issued_at_ns)
-                })
-            }
-            (false, _) => state.home,
-        };
+        let home = if state.is_cluster { state.primary(command) } else { state.home };
         command.owner = (u32::from(home) * self.controllers_per_node + u32::from(volume.preferred)) as u16;
+        if self.failover.is_any_away() {
+            self.find_node_again(index, issued_at_ns);
+        }
         if let Some(services) = &mut self.services {
             services.begin(index, piece.job);
         }
@@ -75,7 +69,7 @@ impl Model {
     /// The job's thread hands a command over.
     pub(super) fn issue(&mut self, index: u32) {
         if self.failover.is_any_away() {
-            self.find_node_again(index);
+            self.find_node_again(index, self.now_ns);
         }
         self.route(index, self.now_ns);
     }

@@ -19,7 +19,7 @@ use crate::settings::{bad, numbered};
 const KNOWN: &str = "limit, template, drive-failure, drive-replacement, drive-slow, node-failure, node-replacement, service-stop and service-start";
 
 const DRIVE_FAILURE: &str = "drive-failure";
-const NODE_FAILURE: &str = "node-failure";
+pub(super) const NODE_FAILURE: &str = "node-failure";
 const NODE_REPLACEMENT: &str = "node-replacement";
 const SERVICE_STOP: &str = "service-stop";
 const SERVICE_START: &str = "service-start";

@@ -227,7 +227,7 @@ impl Chain {
         let background::ScheduledEvent::NodeFailure { node } = planned else { return Ok(()) };
         if issuers.any(|host| host.unwrap_or_else(|| self.machine_of(0)) == *node) {
             let (event, remedy) =
-                ("node-failure", "the node issues the load itself: set `host` to another machine");
+                (background::NODE_FAILURE, "the node issues the load itself: set `host` to another machine");
             return Err(TwinError::NoSuchEvent { event, remedy });
         }
         Ok(())
