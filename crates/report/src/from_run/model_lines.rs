@@ -89,6 +89,12 @@ fn validated(array: &str, rows: &[ValidationRow]) -> Cited {
     cited!("Validation against published rows: {}.", Cited::join(sets, "; "))
 }
 
+/// Returns whether the resolved values of an array's text have a key with others below it.
+pub fn has_key(text: &str, key: &str) -> bool {
+    let beginning = format!("{}{key}.", plan::RESOLVED);
+    text.lines().any(|line| line.starts_with(&beginning))
+}
+
 /// Mechanisms that the model does not have and that would change what a plan asks for.
 pub fn lacking(text: &str) -> Vec<Cited> {
     let has = |part: &str| text.lines().any(|line| line.starts_with(part));
@@ -110,20 +116,18 @@ pub fn lacking(text: &str) -> Vec<Cited> {
         lines.push(cited!(
             "No drive of the model wears out: what it is given is counted beside its rated endurance, where it has one."
         ));
-        let has_key =
-            |key: &str| text.lines().any(|line| line.starts_with(&format!("{}{key}.", plan::RESOLVED)));
-        if has_key("nodes") {
+        if has_key(text, "nodes") {
             lines.push(cited!(
                 "A node that was lost is replaced by an empty one: the model has no node that comes back with its data."
             ));
         }
-        if has_key("reduction") || has_key("snapshots") {
+        if has_key(text, "reduction") || has_key(text, "snapshots") {
             lines.push(cited!(
                 "Its stored data stays at its address: the model has no log-structured placement and no cleaning, which slow arrays that \
                  write so as they fill."
             ));
         }
-        if has_key("mirror") {
+        if has_key(text, "mirror") {
             lines.push(cited!(
                 "A mirror whose link is lost answers at once without its second array; arrays that wait first are not modelled."
             ));
