@@ -18,8 +18,8 @@ pub(crate) struct ClosedLoop<'a, D> {
     pub start_ns: u64,
     iodepth: u32,
     bs_bytes: u32,
-    /// Direction of the I/O that holds each tag; the tag is `job × iodepth + slot`.
-    directions: Vec<Direction>,
+    /// By tag, which is `job × iodepth + slot`.
+    slots: Vec<Slot>,
     /// Tags that the rate limit holds back, by the moment each may be issued. Empty without a limit.
     held_back: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
@@ -27,6 +27,14 @@ pub(crate) struct ClosedLoop<'a, D> {
     pub stretch_start_ns: u64,
     /// Next write position of each sequential job at the start of the stretch.
     pub positions: Vec<u64>,
+}
+
+/// One place in a job's queue.
+#[derive(Clone, Copy)]
+struct Slot {
+    job: u32,
+    /// Direction of the I/O that holds it.
+    direction: Direction,
 }
 
 impl<'a, D: Device> ClosedLoop<'a, D> {
@@ -42,7 +50,9 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
             generator,
             iodepth: spec.iodepth,
             bs_bytes: spec.bs_bytes,
-            directions: vec![Direction::Read; outstanding],
+            slots: (0..outstanding as u32)
+                .map(|tag| Slot { job: tag / spec.iodepth, direction: Direction::Read })
+                .collect(),
             held_back: BinaryHeap::with_capacity(outstanding),
             in_flight: 0,
             positions: Vec::new(),
@@ -52,7 +62,7 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
     /// Issues the first I/Os.
     pub fn begin(&mut self) {
         // Slot by slot over all jobs, so that jobs start together as fio's do.
-        let numjobs = self.directions.len() as u32 / self.iodepth;
+        let numjobs = self.slots.len() as u32 / self.iodepth;
         for slot in 0..self.iodepth {
             for job in 0..numjobs {
                 self.issue_or_hold_back(self.start_ns, job * self.iodepth + slot);
@@ -81,7 +91,7 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
                     let device = &mut *self.device;
                     recorder.advance(at_ns, &mut |sample| on_sample(device, sample))?;
                 }
-                let direction = self.directions[completion.tag as usize];
+                let direction = self.slots[completion.tag as usize].direction;
                 match completion.outcome {
                     Ok(()) => {
                         recorder.record(direction, self.bs_bytes, completion.at_ns - completion.issued_at_ns);
@@ -103,7 +113,7 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
     #[inline]
     fn issue_or_hold_back(&mut self, now_ns: u64, tag: u32) {
         if self.generator.is_rate_limited() {
-            let allowed_ns = self.start_ns + self.generator.next_allowed_ns(tag / self.iodepth);
+            let allowed_ns = self.start_ns + self.generator.next_allowed_ns(self.slots[tag as usize].job);
             if allowed_ns > now_ns {
                 self.held_back.push(Reverse((allowed_ns, tag)));
                 return;
@@ -114,8 +124,9 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
 
     #[inline]
     fn issue(&mut self, at_ns: u64, tag: u32) {
-        let operation = self.generator.next_operation(tag / self.iodepth);
-        self.directions[tag as usize] = operation.direction;
+        let slot = &mut self.slots[tag as usize];
+        let operation = self.generator.next_operation(slot.job);
+        slot.direction = operation.direction;
         self.in_flight += 1;
         self.device.submit(at_ns, tag, operation);
     }

@@ -1,17 +1,24 @@
 //! Read cache: data that was read before and is still in memory.
 
+use layout::Divisor;
+
 use super::ways::Ways;
 
 /// Blocks of one controller. Only blocks that were read whole are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadCache {
     block_bytes: u64,
+    by_block: Divisor,
     ways: Ways,
 }
 
 impl ReadCache {
     pub fn new(bytes: u64, block_bytes: u64) -> ReadCache {
-        ReadCache { block_bytes, ways: Ways::new(bytes / block_bytes) }
+        ReadCache {
+            block_bytes,
+            by_block: Divisor::new(block_bytes, u64::MAX),
+            ways: Ways::new(bytes / block_bytes),
+        }
     }
 
     /// Places that hold a block.
@@ -31,13 +38,13 @@ impl ReadCache {
 
     /// Returns whether all of a range is there.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
-        let (first, last) = (offset / self.block_bytes, (offset + length - 1) / self.block_bytes);
+        let (first, last) = (self.block_of(offset), self.block_of(offset + length - 1));
         (first..=last).all(|block| self.ways.has(block))
     }
 
     /// Returns whether the block of a byte is there; from now on it is.
     pub fn has_seen(&mut self, offset: u64) -> bool {
-        let block = offset / self.block_bytes;
+        let block = self.block_of(offset);
         let is_there = self.ways.has(block);
         self.keep(block * self.block_bytes, self.block_bytes);
         is_there
@@ -45,13 +52,17 @@ impl ReadCache {
 
     /// Keeps the whole blocks of a range.
     pub fn keep(&mut self, offset: u64, length: u64) {
-        let first = offset.div_ceil(self.block_bytes);
-        let end = (offset + length) / self.block_bytes;
+        let first = self.block_of(offset + self.block_bytes - 1);
+        let end = self.block_of(offset + length);
         for block in first..end {
-            if !self.ways.has(block) && self.ways.insert(block).is_none() {
+            if !self.ways.keep(block) {
                 return;
             }
         }
+    }
+
+    fn block_of(&self, byte: u64) -> u64 {
+        self.by_block.divide(byte).0
     }
 }
 

@@ -45,19 +45,35 @@ impl Ways {
 
     /// The place of a block, if it has one.
     pub fn find(&self, block: u64) -> Option<usize> {
-        let set = self.set(block)?;
+        self.find_in(self.set(block)?, block)
+    }
+
+    fn find_in(&self, set: usize, block: u64) -> Option<usize> {
         (set * WAYS..(set + 1) * WAYS).find(|&place| self.places[place] == block + 1)
+    }
+
+    /// Gives a block a place unless it has one; false where there are no places.
+    pub fn keep(&mut self, block: u64) -> bool {
+        let Some(set) = self.set(block) else { return false };
+        if self.find_in(set, block).is_none() {
+            self.insert_in(set, block);
+        }
+        true
     }
 
     /// Gives a block that has no place one, which whatever it held leaves; `None` where there are no places.
     pub fn insert(&mut self, block: u64) -> Option<usize> {
         let set = self.set(block)?;
+        Some(self.insert_in(set, block))
+    }
+
+    fn insert_in(&mut self, set: usize, block: u64) -> usize {
         let way = &mut self.next[set];
         let place = set * WAYS + usize::from(*way);
         *way = (*way + 1) % WAYS as u8;
         self.filled += u64::from(self.places[place] == 0);
         self.places[place] = block + 1;
-        Some(place)
+        place
     }
 
     /// All places are empty.

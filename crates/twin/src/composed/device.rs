@@ -126,7 +126,7 @@ impl EventLoop for Model {
     #[inline]
     fn fetch_next(&self) {
         if let Some(coming) = self.queue.coming() {
-            self.commands.fetch(number_in(coming));
+            self.commands.fetch(number_in(coming), |command| command.tag);
         }
     }
 

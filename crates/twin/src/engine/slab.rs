@@ -41,11 +41,14 @@ impl<T: Copy> Slab<T> {
         &self.items[index as usize]
     }
 
-    /// Looks at a thing that is needed soon, so that it is in the nearest cache by then. It may be gone by now, or never have been.
+    /// Looks at a part of a thing that is needed soon, so that its line is in the nearest cache by then. It may be gone by now, or never
+    /// have been. One word is loaded: a copy of the whole would wait for what it is to bring closer.
     #[inline]
-    pub fn fetch(&self, index: u32) {
-        // A load whose value nobody waits for.
-        std::hint::black_box(self.items.get(index as usize).copied());
+    pub fn fetch<P>(&self, index: u32, part: impl Fn(&T) -> P) {
+        if let Some(item) = self.items.get(index as usize) {
+            // A load whose value nobody waits for.
+            std::hint::black_box(part(item));
+        }
     }
 
     /// The same, to be changed.

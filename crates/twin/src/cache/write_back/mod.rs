@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use layout::Divisor;
+
 use super::DestageOrder;
 
 #[cfg(test)]
@@ -11,7 +13,7 @@ mod tests;
 /// was written piece by piece is put on the drives at once.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteCache {
-    block_bytes: u64,
+    by_block: Divisor,
     blocks_limit: u64,
     destage_from_blocks: u64,
     order: DestageOrder,
@@ -59,8 +61,8 @@ struct Seen {
 }
 
 /// Blocks that a range touches.
-fn blocks_of(block_bytes: u64, first: u64, end: u64) -> u64 {
-    (end - 1) / block_bytes - first / block_bytes + 1
+fn blocks_of(by_block: Divisor, first: u64, end: u64) -> u64 {
+    by_block.divide(end - 1).0 - by_block.divide(first).0 + 1
 }
 
 impl WriteCache {
@@ -73,7 +75,7 @@ impl WriteCache {
     ) -> WriteCache {
         let blocks_limit = bytes / block_bytes;
         WriteCache {
-            block_bytes,
+            by_block: Divisor::new(block_bytes, u64::MAX),
             blocks_limit,
             destage_from_blocks: (blocks_limit as f64 * destage_from_percent / 100.0) as u64,
             order,
@@ -94,7 +96,7 @@ impl WriteCache {
     }
 
     fn blocks_of(&self, first: u64, end: u64) -> u64 {
-        blocks_of(self.block_bytes, first, end)
+        blocks_of(self.by_block, first, end)
     }
 
     /// Takes a write in if there is room and nobody waits; else the tag waits.
@@ -177,15 +179,15 @@ impl WriteCache {
         // The first extent may begin before the stripe, the last may end behind it: these parts stay.
         let mut behind = None;
         let (mut taken_blocks, mut gone_blocks) = (0, 0);
-        let block_bytes = self.block_bytes;
+        let by_block = self.by_block;
         // What of the stripe lies before the sweep was passed over by nobody but may be dirty again.
         let whole = self.extents.extract_if(stripe_first..stripe_end, |_, _| true);
         for (first, end) in reaching_in.into_iter().chain(whole) {
             let (low, high) = (first.max(stripe_first), end.min(stripe_end));
             behind = (high < end).then_some((high, end));
             into.push((low, high - low));
-            taken_blocks += blocks_of(block_bytes, low, high);
-            gone_blocks += blocks_of(block_bytes, first, end);
+            taken_blocks += blocks_of(by_block, low, high);
+            gone_blocks += blocks_of(by_block, first, end);
         }
         self.blocks = self.blocks + taken_blocks - gone_blocks;
         let before = reaching_in.map(|(first, _)| (first, stripe_first));

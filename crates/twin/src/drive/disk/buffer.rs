@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::segments::Segments;
+
 /// Unwritten extents among which a destage chooses, in order of address from where the last one ended.
 const DESTAGE_LOOKAHEAD: usize = 16;
 
 /// Neighbouring unwritten extents are written together up to this size.
 const DESTAGE_LIMIT_BYTES: u32 = 1 << 20;
-
-/// A stretch of the disk that the buffer holds.
-#[derive(Debug, Clone, Copy, Default)]
-struct Segment {
-    first_byte: u64,
-    end_byte: u64,
-}
 
 /// A segment that still grows while the arm stays where the last read ended.
 #[derive(Debug, Clone, Copy)]
@@ -36,24 +31,18 @@ impl Growing {
 /// Read-ahead into segments, the one written longest ago replaced first.
 #[derive(Debug, Clone)]
 pub(super) struct ReadAhead {
-    segments: Vec<Segment>,
+    segments: Segments,
     segment_bytes: u64,
-    next: usize,
     growing: Option<Growing>,
 }
 
 impl ReadAhead {
     pub fn new(segments: u32, segment_bytes: u64) -> ReadAhead {
-        ReadAhead {
-            segments: vec![Segment::default(); segments as usize],
-            segment_bytes,
-            next: 0,
-            growing: None,
-        }
+        ReadAhead { segments: Segments::new(segments, segment_bytes), segment_bytes, growing: None }
     }
 
     pub fn is_on(&self) -> bool {
-        !self.segments.is_empty()
+        self.segments.is_on()
     }
 
     /// A read from the media has ended: the drive reads on.
@@ -69,8 +58,7 @@ impl ReadAhead {
         if let Some(growing) = self.growing.take() {
             let end_byte = growing.end_at(at_ns);
             let first_byte = growing.first_byte.max(end_byte.saturating_sub(self.segment_bytes));
-            self.segments[self.next] = Segment { first_byte, end_byte };
-            self.next = (self.next + 1) % self.segments.len();
+            self.segments.keep(first_byte, end_byte);
         }
     }
 
@@ -93,19 +81,13 @@ impl ReadAhead {
                 return Some(data_ns);
             }
         }
-        let held =
-            self.segments.iter().any(|segment| segment.first_byte <= offset && end <= segment.end_byte);
-        held.then_some(now_ns)
+        self.segments.holds(offset, end).then_some(now_ns)
     }
 
     /// Bytes were overwritten.
     pub fn forget(&mut self, offset: u64, length: u32) {
         let end = offset + u64::from(length);
-        for segment in &mut self.segments {
-            if offset < segment.end_byte && segment.first_byte < end {
-                *segment = Segment::default();
-            }
-        }
+        self.segments.forget(offset, end);
         if self.growing.is_some_and(|growing| offset < growing.limit_byte && growing.first_byte < end) {
             self.growing = None;
         }

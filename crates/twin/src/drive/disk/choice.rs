@@ -88,15 +88,20 @@ impl HardDisk {
         }
         let head_ns = start_ns + self.overhead_ns;
         let (mut best, mut best_ns) = (0, u64::MAX);
+        // Farther away none is reached sooner, whatever its angle.
+        let mut farthest = f64::INFINITY;
         let (mut oldest, mut oldest_ns) = (0, u64::MAX);
         for (index, pending) in self.window.iter().enumerate() {
             if self.streams_on(start_ns, pending.arrived_ns, pending.command.offset_bytes) {
                 return index;
             }
-            let seek_ns = self.seek_ns(&pending.place, pending.command.direction);
-            let reach_ns = seek_ns + self.media.rotation_ns(head_ns + seek_ns, pending.place.angle);
-            if reach_ns < best_ns {
-                (best, best_ns) = (index, reach_ns);
+            if (pending.place.radius - self.radius).abs() <= farthest {
+                let seek_ns = self.seek_ns(&pending.place, pending.command.direction);
+                let reach_ns = seek_ns + self.media.rotation_ns(head_ns + seek_ns, pending.place.angle);
+                if reach_ns < best_ns {
+                    (best, best_ns) = (index, reach_ns);
+                    farthest = self.media.farthest_within(reach_ns);
+                }
             }
             if pending.arrived_ns < oldest_ns {
                 (oldest, oldest_ns) = (index, pending.arrived_ns);

@@ -6,6 +6,9 @@ use units::NANOS_PER_SECOND;
 /// Entries of the table from an offset to its zone; a few zones share an entry at most.
 const ZONE_TABLE: usize = 1024;
 
+/// More than rounding can take from a distance.
+const ROUNDED_UP: f64 = 1.0 + 1e-9;
+
 /// One zone.
 #[derive(Debug, Clone, Copy)]
 struct Zone {
@@ -153,6 +156,20 @@ impl Media {
         } else {
             whole(self.seek_at_linear_ns + self.linear_ns * (distance - self.linear_from))
         }
+    }
+
+    /// Returns a distance beyond which every seek takes longer than `seek_ns`.
+    #[inline]
+    pub fn farthest_within(&self, seek_ns: u64) -> f64 {
+        // Seeks are rounded down to whole nanoseconds, and a root and its square down or up.
+        let longer_ns = float(seek_ns) + 2.0;
+        let distance = if longer_ns > self.seek_at_linear_ns {
+            self.linear_from + (longer_ns - self.seek_at_linear_ns) / self.linear_ns
+        } else {
+            let root = (longer_ns - self.seek_min_ns).max(0.0) / self.seek_root_ns;
+            root * root
+        };
+        distance.max(self.same_cylinder) * ROUNDED_UP
     }
 
     /// Time from `at_ns` until `angle` is under the head.

@@ -5,6 +5,7 @@ mod buffer;
 mod choice;
 mod description;
 mod geometry;
+mod segments;
 #[cfg(test)]
 mod tests;
 

@@ -425,3 +425,30 @@ fn a_planned_command_is_served_next() {
         assert!((least..=1.001).contains(&share), "{outstanding}: {share}");
     }
 }
+
+/// Proves that a seek over more than the distance that is told for a time takes longer than that, for curves with and without a linear
+/// part and for none, and that the distance is no larger than it must be by a thousandth.
+#[test]
+fn nothing_farther_is_reached_sooner() {
+    let curve = |linear_from: f64, seek_min: u64, seek_average: u64| {
+        geometry::Media::new(&HardDiskDescription {
+            seek_linear_from: linear_from,
+            seek_min: Nanos(seek_min),
+            seek_average: Nanos(seek_average),
+            ..constellation(1)
+        })
+    };
+    let mut random = Random::from_seed(5);
+    for media in [curve(1.0, 800_000, 8_500_000), curve(0.3, 800_000, 8_500_000), curve(0.1, 0, 4_000_000)] {
+        for _ in 0..10_000 {
+            let seek_ns = random.below(20_000_000);
+            let farthest = media.farthest_within(seek_ns);
+            let beyond = farthest + farthest.max(1e-9) * f64::EPSILON * 2.0;
+            assert!(media.seek_ns(0.0, beyond) > seek_ns, "{farthest} {seek_ns}");
+            if (1e-3..1.0).contains(&farthest) {
+                assert!(media.seek_ns(0.0, farthest * 0.999) <= seek_ns, "{farthest} {seek_ns}");
+            }
+        }
+    }
+    assert_eq!(curve(1.0, 0, 0).farthest_within(0), f64::INFINITY);
+}
