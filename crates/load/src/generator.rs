@@ -89,7 +89,7 @@ impl Generator {
     }
 
     /// The next operation of a job.
-    #[inline]
+    #[inline(always)]
     pub fn next_operation(&mut self, job_index: u32) -> Operation {
         let job = &mut self.jobs[job_index as usize];
         // As fio: one draw of a hundred against the share of reads, for each I/O.

@@ -219,7 +219,7 @@ impl Fabric {
     }
 
     /// The link that a host's command takes to a controller, or to any of a node that `is_known_up` to the host.
-    #[inline]
+    #[inline(always)]
     pub fn choose_link(&mut self, host: u16, to: Destination, is_known_up: impl Fn(u32) -> bool) -> u16 {
         self.paths.choose(host, to, is_known_up)
     }

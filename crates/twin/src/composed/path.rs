@@ -279,7 +279,7 @@ impl Model {
     }
 
     /// A host's command goes to the drives once its controller's window has room.
-    #[inline]
+    #[inline(always)]
     fn enter_window(&mut self, index: u32) {
         if self.is_window_open {
             return self.begin_at_drives(index);
@@ -291,7 +291,7 @@ impl Model {
     }
 
     /// A command has its place in the window: a write that the buffer holds is answered.
-    #[inline]
+    #[inline(always)]
     fn begin_at_drives(&mut self, index: u32) {
         let follows = self.follows_stream(index);
         let command = self.commands.get_mut(index);
@@ -455,7 +455,7 @@ impl Model {
     }
 
     /// The application has its answer: the I/O completes with its last command.
-    #[inline]
+    #[inline(always)]
     pub(super) fn completed(&mut self, index: u32) -> Option<Completion> {
         let Command { tag, issued_at_ns, is_part, mut is_lost, .. } = *self.commands.get(index);
         self.end(index);

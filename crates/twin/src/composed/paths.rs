@@ -75,7 +75,7 @@ impl Paths {
     }
 
     /// The next link to a destination whose controller `is_known_up` to the host; any link where none is.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, host: u16, to: Destination, is_known_up: impl Fn(u32) -> bool) -> u16 {
         let paths = &mut self.hosts[if self.hosts.len() == 1 { 0 } else { usize::from(host) }];
         let turns = match to {

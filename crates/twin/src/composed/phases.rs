@@ -13,7 +13,7 @@ use crate::drive::disk::DiskCommand;
 use crate::engine::Slots;
 
 impl Model {
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_read(&mut self, index: u32) {
         self.commands.get_mut(index).phase = Phase::Read;
         if self.has_direct_drives
@@ -326,7 +326,7 @@ impl Model {
     }
 
     /// The phase of a command is over at a moment from now on. Where nothing can come between that and its answer, its answer is next.
-    #[inline]
+    #[inline(always)]
     fn phase_ends(&mut self, index: u32, ready_ns: u64) {
         let command = self.commands.get(index);
         if let Some(times) = &self.answers_in

@@ -48,7 +48,7 @@ impl Disks {
     }
 
     /// Serves a command and returns when it is done, where drives answer at once.
-    #[inline]
+    #[inline(always)]
     pub fn serve(&mut self, now_ns: u64, drive: u32, command: DiskCommand) -> u64 {
         self.count(drive as usize, &command);
         self.disks[drive as usize].serve_in_order(now_ns, command)

@@ -21,7 +21,7 @@ impl HardDisk {
     }
 
     /// Moves the arm, waits for the platter and transfers; returns when the transfer ends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn access(
         &mut self,
         start_ns: u64,

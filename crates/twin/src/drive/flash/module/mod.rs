@@ -179,7 +179,7 @@ impl FlashDrive {
     }
 
     /// Reads; returns when the data are at the interface.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, now_ns: u64, offset_bytes: u64, length_bytes: u32) -> u64 {
         self.counters.reads += 1;
         let length = u64::from(length_bytes.max(1));

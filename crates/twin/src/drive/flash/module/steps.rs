@@ -80,7 +80,7 @@ impl FlashDrive {
     }
 
     /// Reads a page; returns the time from `now_ns` until it is out of its channel.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
         let read_ns = self.costs.read_ns;
         let slot = &mut self.dies[die as usize];
