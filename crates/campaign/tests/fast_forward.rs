@@ -67,7 +67,7 @@ fn mean_ns(result: &CaseResult) -> f64 {
 /// and in mean latency.
 #[test]
 fn shipped_plans_agree_with_exact() {
-    let is_long = std::env::var_os("ARRAYLAB_LONG").is_some();
+    let is_long = test_support::is_long();
     let directory = tempfile::tempdir().unwrap();
     let mut beyond = Vec::new();
     // One of them alone, because the sample of all takes hours.

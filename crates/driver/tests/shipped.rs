@@ -182,7 +182,7 @@ fn full_cycle(name: &str, sets: &[(u64, u64)]) {
 
 /// All 35 sets for OpenManage, whose test it is; for the others a fifth of them unless `ARRAYLAB_LONG=1`.
 fn sets_for(name: &str) -> Vec<(u64, u64)> {
-    let every = if name == "openmanage" || std::env::var_os("ARRAYLAB_LONG").is_some() { 1 } else { 5 };
+    let every = if name == "openmanage" || test_support::is_long() { 1 } else { 5 };
     let can_make = |&(raid, disks): &(u64, u64)| raid != 6 || disks > 4 || name != "lvm";
     sets().into_iter().filter(can_make).step_by(every).collect()
 }

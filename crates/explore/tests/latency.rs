@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Questions to each array, each another number of I/Os under way: nine, a tenth of them unless `ARRAYLAB_LONG` is set.
 fn questions() -> u32 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 9 } else { 1 }
+    if test_support::is_long() { 9 } else { 1 }
 }
 
 /// No answer may take longer, on any machine that runs the tests.

@@ -29,7 +29,7 @@ fn differences(comparison: &Comparison) -> usize {
 }
 
 fn repetitions() -> u32 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 }
+    if test_support::is_long() { 1000 } else { 100 }
 }
 
 /// Proves that of repeated comparisons of runs that differ by noise alone at most 5 in 100 report any difference, with

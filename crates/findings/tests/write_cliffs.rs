@@ -143,7 +143,7 @@ fn falls_within_the_ramp_are_found() {
 }
 
 fn repetitions(normal_count: u64) -> u64 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { normal_count * 10 } else { normal_count }
+    if test_support::is_long() { normal_count * 10 } else { normal_count }
 }
 
 /// Proves that on 200 series with a fall (clean, 5 and 15 % noise, with outliers; flat, sloped, two steps, recovering)

@@ -28,7 +28,7 @@ const SAMPLES: [&str; 6] = [
 
 /// The cases of a normal run; ten times as many with `ARRAYLAB_LONG=1`.
 fn cases() -> u32 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 10_000 } else { 1000 }
+    if test_support::is_long() { 10_000 } else { 1000 }
 }
 
 proptest! {

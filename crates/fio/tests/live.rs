@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use fio::{Engine, FioCase, FioError, FioOutcome, Target};
 use load::{Direction, DirectionSample, LoadSpec, Pattern, bin_index};
 use serde_json::Value;
+use test_support::wait_until;
 
 const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Read, "read"), (Direction::Write, "write")];
 
@@ -215,11 +216,7 @@ impl Server {
             .args(arguments)
             .spawn()
             .expect("this test needs nbdkit: apt-get install nbdkit");
-        let since = Instant::now();
-        while !socket.exists() {
-            assert!(since.elapsed() < Duration::from_secs(10), "nbdkit made no socket");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(Duration::from_secs(10), "nbdkit has its socket", || socket.exists());
         Server { child, socket }
     }
 
@@ -467,12 +464,8 @@ fn fio_does_not_outlive_its_laboratory() {
     });
     assert!(thread.join().is_err());
     let pid: u32 = std::fs::read_to_string(&marker).unwrap().trim().parse().unwrap();
-    let since = Instant::now();
     // Nobody waits for it, so it stays as a zombie of this process: state Z.
-    while let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        && !stat.contains(") Z ")
-    {
-        assert!(since.elapsed() < Duration::from_secs(5), "still running: {stat}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(Duration::from_secs(5), "the process has ended", || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+    });
 }

@@ -800,7 +800,7 @@ fn a_stripe_is_exact() {
 /// a minute, unless `ARRAYLAB_LONG` is set.
 #[test]
 fn verification_finds_what_was_planted() {
-    let is_long = std::env::var_os("ARRAYLAB_LONG").is_some();
+    let is_long = test_support::is_long();
     let (rounds, runtime_ms) = if is_long { (1000, 60_000) } else { (100, 500) };
     let directory = directory();
     let permit = permit(directory.path(), "t", 4 * MIB);

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 const SIZE: u64 = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -256,11 +257,9 @@ fn a_thousand_connections_are_the_limit() {
     client.write(0, &[1; 4096], false).unwrap();
     assert_eq!(client.read(0, 4096).unwrap(), [1; 4096]);
     drop(half_open);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while served.server.connections() > 1 {
-        assert!(Instant::now() < deadline, "the clients that left are still counted");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(Duration::from_secs(10), "the clients that left are counted no more", || {
+        served.server.connections() <= 1
+    });
     connect(&served.path, true).read(0, 512).unwrap();
 }
 
@@ -351,7 +350,7 @@ fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
 fn hostile_conversations_harm_nobody() {
     let served = serve();
     let mut honest = connect(&served.path, true);
-    let cases = if std::env::var_os("ARRAYLAB_LONG").is_some() { 10_000 } else { 300 };
+    let cases = if test_support::is_long() { 10_000 } else { 300 };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases,
         failure_persistence: None,

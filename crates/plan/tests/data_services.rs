@@ -270,7 +270,7 @@ fn drawn_service(random: &mut Random, number: u64) -> String {
 /// that the same seed gives the same counters, and that services switched off are as if they were not there.
 #[test]
 fn any_two_services_keep_the_laws() {
-    let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 100 };
+    let arrays = if test_support::is_long() { 1000 } else { 100 };
     let mut random = Random::from_seed(20);
     for number in 0..arrays {
         let (first, second) = match (number % 7, (number / 7 % 6 + 1 + number % 7) % 7) {

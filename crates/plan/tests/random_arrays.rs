@@ -8,7 +8,7 @@ use twin::{ArrayDescription, Event, Twin};
 
 /// Arrays of a run of the tests; thousands in `make test-long`.
 fn arrays_wanted() -> u64 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 2000 } else { 200 }
+    if test_support::is_long() { 2000 } else { 200 }
 }
 
 fn one_of<'a>(random: &mut Random, words: &[&'a str]) -> &'a str {

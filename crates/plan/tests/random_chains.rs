@@ -8,7 +8,7 @@ use twin::{ArrayDescription, Twin};
 
 /// Arrays of a run of the tests; thousands in `make test-long`.
 fn arrays_wanted() -> u64 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 1000 } else { 60 }
+    if test_support::is_long() { 1000 } else { 60 }
 }
 
 fn one_of<'a>(random: &mut Random, words: &[&'a str]) -> &'a str {

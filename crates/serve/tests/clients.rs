@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 fn raid6() -> ServedArray {
     array("raid-levels,raid=6,disks=6,capacity=16m")
@@ -169,11 +170,9 @@ fn ext4_stays_clean() {
         .unwrap_or_else(|error| panic!("nbdfuse is needed by this test and cannot be run: {error}"));
     let mut teardown = Teardown::default();
     teardown.add("umount", &[&disk]);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while fs::metadata(&disk).map_or(0, |metadata| metadata.len()) == 0 {
-        assert!(Instant::now() < deadline, "nbdfuse does not show the disk");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(Duration::from_secs(20), "nbdfuse shows the disk", || {
+        fs::metadata(&disk).is_ok_and(|metadata| metadata.len() > 0)
+    });
     let output = tool("losetup", &["-f", "--show", &disk]);
     let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
     teardown.add("losetup", &["-d", &device]);

@@ -12,7 +12,8 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use test_support::wait_until;
 
 /// Messages of the long run, and of the normal one.
 const LONG_MESSAGES: u64 = 10_000_000;
@@ -334,7 +335,7 @@ fn fuzzed_messages_put_no_byte_out_of_place() {
         PANICS.fetch_add(1, Ordering::Relaxed);
         print(panic);
     }));
-    let messages = if std::env::var_os("ARRAYLAB_LONG").is_some() { LONG_MESSAGES } else { MESSAGES };
+    let messages = if test_support::is_long() { LONG_MESSAGES } else { MESSAGES };
     let directory = directory();
     let array = array("raid-levels,raid=6,disks=6,capacity=4m");
     let served = serve(&array, directory.path());
@@ -377,12 +378,10 @@ fn fuzzed_messages_put_no_byte_out_of_place() {
     for key in ["repaired_sectors", "unrepairable_sectors", "parity_rewritten_stripes"] {
         assert_eq!(report[key], 0, "{report}");
     }
-    let deadline = Instant::now() + PATIENCE;
     drop(client);
-    while served.ctl("status")["connections"] != 0 {
-        assert!(Instant::now() < deadline, "a client that left is still counted");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(PATIENCE, "a client that left is counted no more", || {
+        served.ctl("status")["connections"] == 0
+    });
     assert_eq!(served.client().size_bytes(), size_bytes);
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "a thread has panicked");
 }

@@ -59,7 +59,7 @@ fn large_requests_stay_within_the_budget() {
         serve_array(array, &options(Path::new(&path)), &AtomicBool::new(false), &|_| ()).unwrap();
         return;
     }
-    let requests = if std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1") { 256 } else { 26 };
+    let requests = if test_support::is_long() { 256 } else { 26 };
     for (command, budget_bytes) in [(Nbd::Read, BUDGET_BYTES), (Nbd::Write, BUDGET_BYTES + OVERLAY_BYTES)] {
         let directory = directory();
         // What is given back goes back to the system: glibc would keep large buffers for the next ones.

@@ -104,7 +104,7 @@ const LIMIT_ROUNDS: usize = 4;
 
 /// A round in which a limit is set and changed under load. Panics where a limit was exceeded; an error is what was missing.
 fn limited_by_second() -> Result<(), String> {
-    let share = if std::env::var_os("ARRAYLAB_LONG").is_some() { 0.99 } else { 0.4 };
+    let share = if test_support::is_long() { 0.99 } else { 0.4 };
     let at_least = |iops: f64| (iops * share) as u64;
     let directory = directory();
     let served = serve_timed(&array("storpool,capacity=256m"), directory.path());

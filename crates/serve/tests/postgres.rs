@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 const CHILD: &str = "ARRAYLAB_POSTGRES_CHILD";
 /// PostgreSQL does not run as root.
@@ -29,14 +30,6 @@ fn as_user(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("runuser");
     command.args(["-u", USER, "--", &program(name)]).args(arguments).current_dir("/");
     command
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "never {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// The array, its disk by nbdfuse and a loop device, ext4 and the database on it.
@@ -68,13 +61,15 @@ impl DatabaseOnArray {
             .spawn()
             .unwrap();
         bench.processes.push(server);
-        wait_for("served", || UnixStream::connect(&socket).is_ok());
+        wait_until(PATIENCE, "the array is served", || UnixStream::connect(&socket).is_ok());
         fs::write(&disk, []).unwrap();
         fs::create_dir_all(&tree).unwrap();
         let uri = format!("nbd+unix:///?socket={socket}");
         bench.processes.push(Command::new("nbdfuse").args([&disk, &uri]).spawn().unwrap());
         bench.teardown.add("umount", &["-l", &disk]);
-        wait_for("a disk", || fs::metadata(&disk).map_or(0, |metadata| metadata.len()) > 0);
+        wait_until(PATIENCE, "nbdfuse shows the disk", || {
+            fs::metadata(&disk).map_or(0, |metadata| metadata.len()) > 0
+        });
         let output = tool("losetup", &["-f", "--show", &disk]);
         let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
         bench.teardown.add("losetup", &["-d", &device]);
@@ -97,7 +92,7 @@ impl DatabaseOnArray {
                 .spawn()
                 .unwrap();
         bench.processes.push(database);
-        wait_for("a database", || bench.sql("select 1").is_some());
+        wait_until(PATIENCE, "the database answers", || bench.sql("select 1").is_some());
         let numbers = fs::read_to_string(format!("{data}/postmaster.pid")).unwrap();
         bench.database = numbers.lines().next().map(str::to_owned);
         bench
@@ -196,13 +191,15 @@ fn databases_survive() {
         });
         let history = bench.sql("select coalesce(sum(delta), 0) from pgbench_history").unwrap();
         assert_eq!(sums, [history; 3], "crash {crash}: balances do not add up");
-        wait_for("rebuilt", || is_whole(&bench.ctl("status")));
+        wait_until(PATIENCE, "it is rebuilt", || is_whole(&bench.ctl("status")));
         // What was kept beyond what was told counts from now on.
         committed = kept;
     }
     let report = {
         bench.ctl("scrub");
-        wait_for("scrubbed", || bench.ctl("status")["background"]["scrub"]["is_running"] == false);
+        wait_until(PATIENCE, "it is scrubbed", || {
+            bench.ctl("status")["background"]["scrub"]["is_running"] == false
+        });
         bench.ctl("status")["background"]["scrub"]["report"].clone()
     };
     assert_eq!(report["unrepairable_sectors"], 0, "{report}");

@@ -2,13 +2,13 @@
 
 mod common;
 
+use common::server_process::start_server;
 use common::verified::{Verified, under_load};
 use common::{PATIENCE, Random, array, arrays, count, directory, is_clean, is_whole, options, serve};
 use nbd::Client;
 use serve::{ServedArray, serve_array};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,23 +31,9 @@ fn killed_servers_lose_nothing() {
     let mut load = Verified::new(7);
     let mut writes = 0;
     for kill in 0..count(200) {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed_servers_lose_nothing", "--nocapture"])
-            .env(CHILD, directory.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
-        let mut client = loop {
-            let connected = UnixStream::connect(directory.path().join("nbd"))
-                .ok()
-                .and_then(|stream| Client::connect(stream, "", true, PATIENCE).ok());
-            if let Some(client) = connected {
-                break client;
-            }
-            assert!(Instant::now() < deadline, "the child does not serve");
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let socket = directory.path().join("nbd");
+        let mut child = start_server("killed_servers_lose_nothing", CHILD, directory.path(), &[], &socket);
+        let mut client = Client::connect(UnixStream::connect(&socket).unwrap(), "", true, PATIENCE).unwrap();
         load.check(&mut client, false, &format!("after kill {kill}"));
         let pause = Duration::from_millis(20 + load.random.below(60));
         let before = load.next_version;

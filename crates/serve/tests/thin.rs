@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::server_process::start_server;
 use common::{PATIENCE, Random, Served, array, count, directory, is_clean, options, serve, serve_with, tool};
 use nbd::decode::Command as Nbd;
 use nbd::{Client, ClientError};
@@ -10,9 +11,9 @@ use serve::{Options, ServedArray, parse_speed, serve_array};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const UNIT: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
@@ -202,18 +203,7 @@ fn clients_are_told() {
 const CHILD: &str = "ARRAYLAB_THIN_CHILD";
 
 fn start_child(directory: &Path) -> Child {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed_servers_of_a_full_pool_lose_nothing", "--nocapture"])
-        .env(CHILD, directory)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while UnixStream::connect(directory.join("nbd")).is_err() {
-        assert!(Instant::now() < deadline, "the child does not serve");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child
+    start_server("killed_servers_of_a_full_pool_lose_nothing", CHILD, directory, &[], &directory.join("nbd"))
 }
 
 fn connect(directory: &Path) -> Client {

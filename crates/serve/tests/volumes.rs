@@ -2,13 +2,14 @@
 
 mod common;
 
+use common::server_process::start_server;
 use common::{PATIENCE, Random, Served, array, count, directory, options, serve, serve_timed, tool};
 use nbd::Client;
 use serde_json::Value;
 use serve::{ServedArray, ctl, serve_array};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -176,18 +177,7 @@ fn small() -> ServedArray {
 }
 
 fn start_child(directory: &Path) -> Child {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kills_leave_before_or_after", "--nocapture"])
-        .env(CHILD, directory)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while UnixStream::connect(directory.join("nbd.ctl")).is_err() {
-        assert!(Instant::now() < deadline, "the child does not serve");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child
+    start_server("kills_leave_before_or_after", CHILD, directory, &[], &directory.join("nbd.ctl"))
 }
 
 fn send_verb(directory: &Path, words: &[&str]) -> Result<Value, serve::ServeError> {

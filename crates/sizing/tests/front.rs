@@ -123,7 +123,7 @@ fn states_are_searched_too() {
 /// Proves that no array carries more than its bound by arithmetic: a bound that is too low would leave out the best design.
 #[test]
 fn bounds_lie_above_what_is_simulated() {
-    let cases = if std::env::var_os("ARRAYLAB_LONG").is_some() { 40 } else { 4 };
+    let cases = if test_support::is_long() { 40 } else { 4 };
     let mut runner = TestRunner::new_with_rng(
         Config { failure_persistence: None, ..Config::with_cases(cases) },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -172,7 +172,7 @@ fn nas_designs(caches: &str, links: &str) -> Vec<Configuration> {
 /// size`. Prints the time.
 #[test]
 fn five_hundred_designs_take_minutes() {
-    if std::env::var_os("ARRAYLAB_LONG").is_none() {
+    if !test_support::is_long() {
         return;
     }
     let designs = nas_designs("cache.read=1GiB,2GiB,4GiB,8GiB,12GiB,16GiB", "links.count=1,2,3,4");
@@ -191,7 +191,7 @@ fn five_hundred_designs_take_minutes() {
 /// than 20 minutes.
 #[test]
 fn a_sixth_of_them_has_the_front_of_all_of_it() {
-    if std::env::var_os("ARRAYLAB_LONG").is_none() {
+    if !test_support::is_long() {
         return;
     }
     let designs = nas_designs("cache.read=1GiB,16GiB", "links.count=1,4");

@@ -56,7 +56,7 @@ fn by_halving(array: &Configuration, read_percent: u8, bs_kib: u32, iops: f64, b
 /// Proves that the headroom of random workloads is within 3 % of that of a fine search, in at most 15 points.
 #[test]
 fn headroom_agrees_with_a_fine_search() {
-    let cases = if std::env::var_os("ARRAYLAB_LONG").is_some() { 50 } else { 5 };
+    let cases = if test_support::is_long() { 50 } else { 5 };
     let mut runner = TestRunner::new_with_rng(
         Config { failure_persistence: None, ..Config::with_cases(cases) },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),

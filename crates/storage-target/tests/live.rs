@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use diagnostic::full_text;
 use rustix::fs::{Mode, OFlags};
@@ -18,6 +18,7 @@ use storage_target::{
     Address, Classification, Guard, GuardRefusal, Inspected, Origin, PermitError, Roots, Signature,
     StorageSpec, TargetError, TargetSpec, inspect,
 };
+use test_support::wait_until;
 
 const SIZE: u64 = 16 << 20;
 
@@ -220,11 +221,9 @@ fn a_second_way_to_the_bytes_is_never_written() {
     assert!(!mount.success(), "a permit holds the other way too");
     drop(permit);
     // A program that another test is just starting has a copy of the permit's file until its `exec`.
-    let begun = Instant::now();
-    while !Command::new("mount").arg(&disk.device).arg(&point).status().unwrap().success() {
-        assert!(begun.elapsed() < Duration::from_secs(5), "a permit that is gone holds nothing");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(Duration::from_secs(5), "a permit that is gone holds nothing", || {
+        Command::new("mount").arg(&disk.device).arg(&point).status().unwrap().success()
+    });
     drop(Mounted(point));
 }
 

@@ -21,7 +21,7 @@ fn a_killed_run_loses_nothing_finished() {
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return measure(&PathBuf::from(directory));
     }
-    let kills = if std::env::var_os("ARRAYLAB_LONG").is_some() { 50 } else { 5 };
+    let kills = if test_support::is_long() { 50 } else { 5 };
     let mut random = Random::from_seed(20);
     let mut killed = 0;
     while killed < kills {

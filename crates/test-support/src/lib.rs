@@ -1,4 +1,4 @@
-//! Waiting for conditions, and statistics of tests in real time.
+//! Waiting for conditions, statistics of tests in real time, and full counts.
 
 #![doc = include_str!("../README.md")]
 
@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Returns whether tests run in full, as `make test-long` has them do by `ARRAYLAB_LONG=1`; otherwise counts are a tenth, more or less.
+pub fn is_long() -> bool {
+    std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1")
+}
 
 /// Waits until a condition holds.
 ///

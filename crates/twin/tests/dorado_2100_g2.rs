@@ -84,10 +84,6 @@ fn seed() -> u64 {
     std::env::var("ARRAYLAB_SEED").map_or(1, |seed| seed.parse().unwrap())
 }
 
-fn is_long() -> bool {
-    std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1")
-}
-
 /// The difference, printed as a row of a table; whether it is more than the bound.
 fn misses(what: &str, published: f64, measured: f64, bound: f64) -> bool {
     let error = measured / published - 1.0;
@@ -102,7 +98,7 @@ fn the_cliff_and_the_level_after_it_are_those_published() {
     let mut missed = Vec::new();
     for row in published("sustained.csv") {
         let (raid, bs_bytes): (&str, u32) = (&row[0], row[1].parse().unwrap());
-        if !is_long() && matches!(bs_bytes, 8192 | 16_384 | 32_768) {
+        if !test_support::is_long() && matches!(bs_bytes, 8192 | 16_384 | 32_768) {
             continue;
         }
         let all = scenario(&[("raid", raid)], bs_bytes, 2400);
@@ -145,8 +141,11 @@ fn the_cliff_and_the_level_after_it_are_those_published() {
 /// after it by more than 5 %.
 #[test]
 fn cache_and_coverage_leave_the_cliff_where_it_is() {
-    let sizes: &[u32] =
-        if is_long() { &[4096, 8192, 16_384, 32_768, 65_536, 1 << 20] } else { &[32_768, 1 << 20] };
+    let sizes: &[u32] = if test_support::is_long() {
+        &[4096, 8192, 16_384, 32_768, 65_536, 1 << 20]
+    } else {
+        &[32_768, 1 << 20]
+    };
     for &bs_bytes in sizes {
         let failover = |settings: &[(&str, &str)]| {
             let all = scenario(settings, bs_bytes, 420);
@@ -304,7 +303,7 @@ fn every_switch_acts() {
 /// cliff, with the cliff in the same interval or the next, and that `exact` carries nothing.
 #[test]
 fn fast_forward_agrees_with_exact_over_the_cliff() {
-    let cases: &[(u32, u64)] = if is_long() {
+    let cases: &[(u32, u64)] = if test_support::is_long() {
         &[(4096, 2400), (8192, 2400), (16_384, 2400), (32_768, 2400), (65_536, 2400), (1 << 20, 2400)]
     } else {
         &[(65_536, 240), (1 << 20, 900)]
@@ -360,7 +359,7 @@ fn shrunk_cliff(times: u64) -> (f64, f64, f64) {
 /// rates: what a short run in real time rests on.
 #[test]
 fn a_shrunk_array_falls_after_the_same_share_of_its_room() {
-    let described = if is_long() { 1 } else { 40 };
+    let described = if test_support::is_long() { 1 } else { 40 };
     let (bytes, before, after) = shrunk_cliff(described);
     assert!(after < 0.7 * before, "{before} and {after} IOPS");
     for times in [100, 400] {

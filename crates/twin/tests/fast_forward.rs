@@ -11,10 +11,6 @@ use twin::{ArrayDescription, Event, Twin, bench_fast_forward};
 const ARRAYS: [&str; 6] =
     ["composite-flash", "flashsystem-840", "dorado-2100-g2", "small-flash", "storpool", "e2700"];
 
-fn is_long() -> bool {
-    std::env::var_os("ARRAYLAB_LONG").is_some()
-}
-
 /// Proves that random cases of arrays, loads and events come out by fast-forward as by exact simulation, in rate, intervals, means and
 /// percentiles, and that what is claimed covers the exact values; a tenth of the cases unless `ARRAYLAB_LONG` is set.
 #[test]
@@ -22,7 +18,7 @@ fn random_cases_are_within_their_bounds() {
     let arrays: Vec<ArrayDescription> = ARRAYS.into_iter().map(array).collect();
     let begun = Instant::now();
     let clock = || -> Duration { begun.elapsed() };
-    let cases = if is_long() { 60 } else { 6 };
+    let cases = if test_support::is_long() { 60 } else { 6 };
     let mut beyond = Vec::new();
     let summary = bench_fast_forward((&arrays, &[]), 11, cases, &clock, &mut |row| {
         println!("{}", serde_json::to_string(row).unwrap());
@@ -36,7 +32,7 @@ fn random_cases_are_within_their_bounds() {
     assert_eq!(summary.cases, cases);
     assert!(beyond.is_empty(), "{beyond:#?}");
     // Few cases say less of a share.
-    assert!(summary.coverage >= if is_long() { 0.93 } else { 0.9 }, "{summary:?}");
+    assert!(summary.coverage >= if test_support::is_long() { 0.93 } else { 0.9 }, "{summary:?}");
     assert!(summary.half_width_median <= 0.03, "{summary:?}");
 }
 
@@ -87,7 +83,7 @@ fn a_lost_drive_shows_at_once() {
     let description = array("composite-flash");
     // Next to nothing is skipped after the loss, which takes minutes: unless in full, it is sooner, and both runs last only as long as
     // it takes to see the new level.
-    let (lost_at_s, seconds) = if is_long() { (20, 60) } else { (12, 18) };
+    let (lost_at_s, seconds) = if test_support::is_long() { (20, 60) } else { (12, 18) };
     let built = |exact: &str| {
         let mut twin = Twin::build(&description, &settings(&[("exact", exact.into())]), 1).unwrap();
         twin.schedule(lost_at_s * 1_000_000_000, Event::DriveFailure).unwrap();
@@ -148,7 +144,7 @@ fn percentiles_of_wandering_queues_are_exact() {
         numjobs: 32,
         iodepth: 64,
         ramp_s: 0,
-        runtime_s: if is_long() { 60 } else { 20 },
+        runtime_s: if test_support::is_long() { 60 } else { 20 },
     };
     let built = |exact: &str| Twin::build(&description, &settings(&[("exact", exact.into())]), 1).unwrap();
     let (fast, exact) = (run(&mut built("off"), &load.spec()), run(&mut built("on"), &load.spec()));

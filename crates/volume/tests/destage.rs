@@ -126,7 +126,7 @@ impl Blocks {
 /// and parity and checksums fit. A half of the journal that goes on where another has lost its end does not count.
 #[test]
 fn the_power_may_be_cut_between_any_two_writes_of_two_generations() {
-    for cut_after in (0..3000).step_by(if std::env::var_os("ARRAYLAB_LONG").is_some() { 1 } else { 23 }) {
+    for cut_after in (0..3000).step_by(if test_support::is_long() { 1 } else { 23 }) {
         let what = format!("cut after {cut_after} writes");
         let store = MemoryBackingStore::default();
         let open = || {

@@ -149,7 +149,7 @@ fn killed_processes_lose_nothing() {
     if let Some(path) = std::env::var_os(CHILD) {
         write_until_killed(Path::new(&path));
     }
-    let kills = if std::env::var_os("ARRAYLAB_LONG").is_some() { 200 } else { 20 };
+    let kills = if test_support::is_long() { 200 } else { 20 };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     drop(open(path, spec(6)).unwrap());

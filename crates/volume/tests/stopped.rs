@@ -321,7 +321,7 @@ impl Trial {
 /// the end each node alone holds everything.
 #[test]
 fn no_stale_replica_is_ever_read() {
-    let trials = if std::env::var_os("ARRAYLAB_LONG").is_some() { 2000 } else { 200 };
+    let trials = if test_support::is_long() { 2000 } else { 200 };
     for seed in 0..trials {
         let mut trial = Trial::new(seed);
         (0..120).for_each(|_| trial.step());

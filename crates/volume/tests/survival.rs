@@ -282,7 +282,7 @@ impl Trial {
 /// `ARRAYLAB_LONG=1`.
 #[test]
 fn nothing_acknowledged_is_lost() {
-    let trials = if std::env::var_os("ARRAYLAB_LONG").is_some() { 300 } else { 30 };
+    let trials = if test_support::is_long() { 300 } else { 30 };
     for (name, spec, tolerated) in arrays() {
         for seed in 0..trials {
             let mut trial = Trial::new(name, &spec, tolerated, seed + 1);

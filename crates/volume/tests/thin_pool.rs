@@ -310,7 +310,7 @@ impl Trial {
 /// moment every unit is one volume's or free; on every layout, with drives lost and rebuilt.
 #[test]
 fn a_full_pool_loses_nothing() {
-    let trials = if std::env::var_os("ARRAYLAB_LONG").is_some() { 200 } else { 20 };
+    let trials = if test_support::is_long() { 200 } else { 20 };
     for (name, spec, tolerated) in arrays() {
         let mut refused = 0;
         for seed in 0..trials {

@@ -1,11 +1,12 @@
 //! Hosts, links and coordinators that die in the middle of a run.
 
 use crate::lab::Lab;
-use crate::support::{full_or_tenth, is_long, query, results};
+use crate::support::{full_or_tenth, query, results};
 use load::Random;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 /// After a failure, load has stopped everywhere within this time.
 const STOP_LIMIT: Duration = Duration::from_secs(2);
@@ -18,7 +19,7 @@ const READ_AHEAD_KB: &str = "64";
 const RATE_IOPS: u64 = 9_000;
 
 fn plan(lab: &Lab) -> String {
-    let rate = if is_long() { String::new() } else { format!(", rate_iops: {RATE_IOPS}") };
+    let rate = if test_support::is_long() { String::new() } else { format!(", rate_iops: {RATE_IOPS}") };
     lab.plan(&format!(
         "title: failures\nread_only: true\nwatch: {{ interval: 100ms }}\n\
          defaults: {{ rw: randread, bs: 4k, runtime: 1s, queue.read_ahead_kb: \"{READ_AHEAD_KB}\"{rate} }}\n\
@@ -28,11 +29,9 @@ fn plan(lab: &Lab) -> String {
 
 /// Waits until the load is under way on every host.
 fn wait_for_load(lab: &Lab, before: &[u64]) {
-    let begun = Instant::now();
-    while lab.hosts.iter().zip(before).any(|(host, before)| host.completed_ios() < before + 500) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the load has not begun within 30 s");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(Duration::from_secs(30), "the load has begun on every host", || {
+        lab.hosts.iter().zip(before).all(|(host, before)| host.completed_ios() >= before + 500)
+    });
 }
 
 /// The run is resumed until it is done: to the same cases, each once.

@@ -5,6 +5,7 @@ use crate::support::{query, results, tool, write_program};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 fn plan(rw: &str, more: &str) -> String {
     format!(
@@ -82,11 +83,9 @@ impl NbdOverTcp {
             .stdin(Stdio::null())
             .spawn()
             .expect("nbdkit (scripts/install-test-clients.sh installs it)");
-        let begun = Instant::now();
-        while std::net::TcpStream::connect((ours.as_str(), 10809)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "nbdkit does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(Duration::from_secs(10), "nbdkit listens", || {
+            std::net::TcpStream::connect((ours.as_str(), 10809)).is_ok()
+        });
         NbdOverTcp { uri: format!("nbd://{ours}"), server }
     }
 }

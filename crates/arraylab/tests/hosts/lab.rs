@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use test_support::wait_until;
 
 /// One laboratory at a time: they share addresses, and starts are timed.
 static ONE: Mutex<()> = Mutex::new(());
@@ -231,11 +232,9 @@ impl Lab {
                 .spawn()
                 .expect("fio (scripts/install-test-clients.sh installs it)");
             self.servers.lock().unwrap().push(started);
-            let begun = Instant::now();
-            while std::net::TcpStream::connect((host.address.as_str(), 8765)).is_err() {
-                assert!(begun.elapsed() < Duration::from_secs(10), "fio does not listen");
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            wait_until(Duration::from_secs(10), "fio listens", || {
+                std::net::TcpStream::connect((host.address.as_str(), 8765)).is_ok()
+            });
         }
     }
 
@@ -319,12 +318,10 @@ impl Lab {
 
 /// Waits until so many intervals of a run are kept.
 pub fn wait_for_intervals(run: &Path, intervals: u64) {
-    let begun = Instant::now();
     let kept = || query(run, "SELECT count(*) FROM intervals").parse::<u64>().unwrap();
-    while !run.join("manifest.json").exists() || kept() < intervals {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the load has not begun within 30 s");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(Duration::from_secs(30), "the load has begun", || {
+        run.join("manifest.json").exists() && kept() >= intervals
+    });
 }
 
 impl Drop for Lab {

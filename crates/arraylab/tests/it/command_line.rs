@@ -83,7 +83,7 @@ fn schemas() {
 /// median of five: what is measured in real time says too little beside other tests.
 #[test]
 fn a_watched_host() {
-    let is_long = std::env::var_os("ARRAYLAB_LONG").is_some();
+    let is_long = test_support::is_long();
     let measured: Vec<serde_json::Value> = (0..if is_long { 5 } else { 1 })
         .map(|_| json_lines(&succeed(&["bench", "probe", "--json"])).remove(0))
         .collect();

@@ -302,7 +302,7 @@ fn http_samples() -> Vec<Vec<u8>> {
 /// ten million messages of NBD and of the control socket with `ARRAYLAB_LONG=1`, a fiftieth otherwise.
 #[test]
 fn changed_samples_are_survived() {
-    let factor = if std::env::var_os("ARRAYLAB_LONG").is_some() { LONG_FACTOR } else { 1 };
+    let factor = if test_support::is_long() { LONG_FACTOR } else { 1 };
     std::thread::scope(|scope| {
         for (name, decode) in targets::DECODERS {
             scope.spawn(move || {

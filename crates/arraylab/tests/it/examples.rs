@@ -51,7 +51,7 @@ fn a_full_array_keeps_what_was_synced() {
 /// `make test-long`, which installs a database.
 #[test]
 fn databases_go_through_failures() {
-    if std::env::var_os("ARRAYLAB_LONG").is_none_or(|value| value != "1") {
+    if !test_support::is_long() {
         return;
     }
     assert_eq!(

@@ -1,8 +1,6 @@
 //! Plans on a served array in real time: the plan sets it, places its events, and finds what it finds on the twin.
 
-use crate::support::{
-    arraylab, consent_id, full_or_tenth, json_lines, query, results, succeed, text, wait_until,
-};
+use crate::support::{arraylab, consent_id, json_lines, query, results, succeed, text, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -415,7 +413,7 @@ fn cliffs(run: &Path) -> Vec<[f64; 3]> {
 /// its speed or less, so that its bytes keep up on a small machine; it has a 400th of its room, in the long run a hundredth.
 #[test]
 fn the_write_cliff_is_found_as_on_the_twin() {
-    let is_long = full_or_tenth(10) == 10;
+    let is_long = test_support::is_long();
     let (shrink, runtime_s, interval_s) = if is_long { (100, 12.0, 0.25) } else { (400, 1.4, 0.05) };
     // The plan asks for RAID 5, which the array has.
     let array = format!("dorado-2100-g2,shrink={shrink}");

@@ -16,7 +16,7 @@ struct Shortened {
 
 impl Shortened {
     fn selection(&self) -> Vec<&'static str> {
-        let is_long = std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1");
+        let is_long = test_support::is_long();
         let only: &[&str] = if is_long { &[] } else { self.only };
         let set = self.set.iter().flat_map(|set| ["--set", set]);
         set.chain(only.iter().flat_map(|only| ["--only", only])).collect()

@@ -63,14 +63,9 @@ pub fn query(run: &Path, sql: &str) -> String {
     tool("sqlite3", &[run.join("run.sqlite").to_str().unwrap(), sql]).trim().to_owned()
 }
 
-/// Returns true in `make test-long`.
-pub fn is_long() -> bool {
-    std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1")
-}
-
 /// Full counts in `make test-long`, a tenth in `make test`.
 pub fn full_or_tenth(full: u32) -> u32 {
-    if is_long() { full } else { full.div_ceil(10) }
+    if test_support::is_long() { full } else { full.div_ceil(10) }
 }
 
 /// Limit on waiting for a condition: far beyond what any takes on a busy machine, so that it ends only what hangs.

@@ -137,7 +137,7 @@ fn only_a_mirror_loses_its_link() {
 /// fails no I/O, that in the end the second array has everything, and that the same seed gives the same counters.
 #[test]
 fn a_link_may_be_lost_at_any_time() {
-    let arrays = if std::env::var_os("ARRAYLAB_LONG").is_some() { 300 } else { 30 };
+    let arrays = if test_support::is_long() { 300 } else { 30 };
     let mut random = Random::from_seed(21);
     for number in 0..arrays {
         let layout = ["raid5", "raid6", "raid10"][random.below(3) as usize];

@@ -224,7 +224,7 @@ fn a_case_keeps_its_seed() {
 #[test]
 fn a_million_cases_expand() {
     let values = |count: u32| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let side = if std::env::var_os("ARRAYLAB_LONG").is_some() { 100 } else { 46 };
+    let side = if test_support::is_long() { 100 } else { 46 };
     let plan = parse(&plan_of_matrix(&format!("numjobs: [{0}]\niodepth: [{0}]\ndisks: [{0}]", values(side))));
     let total = (side * side * side) as usize;
     let selected = expand(&plan, &only(&[("numjobs", &["7"]), ("iodepth", &["9"])])).expect("cases");

@@ -105,7 +105,7 @@ fn expressions_that_are_taken() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("ARRAYLAB_LONG").is_some() { 20_000 } else { 1_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if test_support::is_long() { 20_000 } else { 1_000 }))]
 
     /// Proves that no text makes the reader of expressions panic, and that what it refuses has a place in the plan.
     #[test]

@@ -5,7 +5,7 @@ use plan::{Selection, expand};
 use proptest::prelude::*;
 
 fn rounds() -> u32 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 20_000 } else { 1_000 }
+    if test_support::is_long() { 20_000 } else { 1_000 }
 }
 
 /// Pieces of which texts near the plan language are made: what a fuzzer would find slowly.

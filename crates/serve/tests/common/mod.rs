@@ -22,9 +22,9 @@ use tempfile::TempDir;
 /// Longer than anything takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A tenth of `long` unless `ARRAYLAB_LONG` is set.
+/// A tenth of `long` unless tests run in full.
 pub fn count(long: u64) -> u64 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { long } else { long / 10 }
+    if test_support::is_long() { long } else { long / 10 }
 }
 
 /// A directory whose syncs are quick.

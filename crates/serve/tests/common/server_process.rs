@@ -4,7 +4,26 @@ use super::PATIENCE;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use test_support::wait_until;
+
+/// Runs the test `name` of this binary as a server, told the directory by `variable`, and waits until `socket` answers.
+pub fn start_server(
+    name: &str,
+    variable: &str,
+    directory: &Path,
+    environment: &[(&str, &str)],
+    socket: &Path,
+) -> Child {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(variable, directory)
+        .envs(environment.iter().copied())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until(PATIENCE, "the child serves", || UnixStream::connect(socket).is_ok());
+    child
+}
 
 /// Process that serves at a socket; killed when it is dropped.
 pub struct ServerProcess {
@@ -16,20 +35,8 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Runs the test `name` of this binary as a server, told the directory by `variable`, and waits until it serves.
     pub fn start(name: &str, variable: &str, directory: &Path, environment: &[(&str, &str)]) -> Self {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", name, "--nocapture"])
-            .env(variable, directory)
-            .envs(environment.iter().copied())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = ServerProcess { child, socket: directory.join("nbd") };
-        let began = Instant::now();
-        while UnixStream::connect(&server.socket).is_err() {
-            assert!(began.elapsed() < PATIENCE, "the child does not serve");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        server
+        let socket = directory.join("nbd");
+        ServerProcess { child: start_server(name, variable, directory, environment, &socket), socket }
     }
 
     /// The most memory that it has had so far.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use test_support::wait_until;
 
 /// An nbdkit that ends with the test.
 pub struct NbdServer(Child);
@@ -12,11 +13,7 @@ impl NbdServer {
         let mut command = Command::new("nbdkit");
         command.args(["--foreground", "--exit-with-parent", "--unix", socket]).args(arguments);
         let server = NbdServer(command.spawn().expect("nbdkit is one of the project's test clients"));
-        let patience = Instant::now() + Duration::from_secs(10);
-        while !Path::new(socket).exists() {
-            assert!(Instant::now() < patience, "nbdkit did not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(Duration::from_secs(10), "nbdkit has its socket", || Path::new(socket).exists());
         server
     }
 }

@@ -431,7 +431,7 @@ fn a_planned_command_is_served_next() {
 #[test]
 fn nothing_farther_is_reached_sooner() {
     let curve = |linear_from: f64, seek_min: u64, seek_average: u64| {
-        geometry::Media::new(&HardDiskDescription {
+        Media::new(&HardDiskDescription {
             seek_linear_from: linear_from,
             seek_min: Nanos(seek_min),
             seek_average: Nanos(seek_average),

@@ -16,7 +16,7 @@ fn geometry(blocks: u32, units_per_block: u32, over_provisioning: f64) -> Geomet
 }
 
 fn long() -> bool {
-    std::env::var_os("ARRAYLAB_LONG").is_some_and(|value| value == "1")
+    test_support::is_long()
 }
 
 /// Rewrites at random for `drive_writes` times the user's units; the amplification over that.
