@@ -234,8 +234,10 @@ impl Model {
             source = read_ahead.read(index, address, length, end, &mut self.fetches);
             controller.tally.read_ahead_hits += u64::from(source != Source::Drives);
         }
-        let is_kept = controller.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length));
-        if source == Source::Drives && is_kept {
+        // A reader that is read ahead of need not be looked for block by block.
+        if source == Source::Drives
+            && controller.read_cache.as_ref().is_some_and(|cache| cache.holds(address, length))
+        {
             controller.tally.read_hits += 1;
             source = Source::Memory;
         }
