@@ -55,15 +55,18 @@ test-long: lint
 	@scripts/install-test-clients.sh --long
 	@ARRAYLAB_LONG=1 CARGO=$(CARGO) scripts/run-tests.py --tolerant "python=scripts/test-python.sh" -- --features serve/long-tests
 	@CARGO=$(CARGO) scripts/check-ublk.sh
-	@$(MAKE) --no-print-directory test-vm VM_LIMIT_S=7200
+	@$(MAKE) --no-print-directory test-vm VM_LIMIT_S=7200 VM_LONG=--long
 	@$(MAKE) --no-print-directory random-vm
 
 # The tests of vm/ in a virtual machine with a real kernel, with the static binary; BINARY=path tests another one.
 RANDOM_COMBINATIONS ?= 60
 VM_LIMIT_S ?= 5400
+# Machines at once: a machine uses little more than one processor.
+VM_JOBS ?= 2
 test-vm:
 	@binary="$(BINARY)"; [ -n "$$binary" ] || binary=$$(CARGO=$(CARGO) vm/build-binary.sh) && \
-	    vm/run.py --binary "$$binary" --random $(RANDOM_COMBINATIONS) --limit $(VM_LIMIT_S) --state $(TARGET_DIR)/vm
+	    vm/run.py --binary "$$binary" --random $(RANDOM_COMBINATIONS) --limit $(VM_LIMIT_S) --jobs $(VM_JOBS) $(VM_LONG) \
+	    --state $(TARGET_DIR)/vm
 
 # Random combinations of its guard in number, in parts: stopped and started again, it goes on with the part that was not done.
 COMBINATIONS ?= 500

@@ -5,9 +5,10 @@ set -uo pipefail
 . /lab/lib.sh
 results=/lab/results
 export PATH=/run/bin:$PATH
-modprobe -q loop; mkfifo /run/never-written
+# Loop devices are made when they are asked for: each that is there is one more to look at for udev and for every run.
+modprobe -q loop max_loop=0; mkfifo /run/never-written
 mkdir -p /run/bin; cp /lab/arraylab /run/bin/; export ARRAYLAB=/run/bin/arraylab
-. /lab/settings; export SEED RANDOM_COUNT
+. /lab/settings; export SEED RANDOM_COUNT ROUNDS
 # A host that gives no processor for a minute leaves the boot with devices that udev has not made yet.
 until udevadm settle -t 60; do :; done
 remember_machine

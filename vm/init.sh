@@ -8,8 +8,9 @@ ln -sfn /proc/self/fd /dev/fd; ln -sfn fd/0 /dev/stdin; ln -sfn fd/1 /dev/stdout
 modprobe configfs; mount -t configfs config /sys/kernel/config
 mkdir -p /run/lock /run/lvm /run/udev; hostname lab; ip link set lo up
 /usr/lib/systemd/systemd-udevd --daemon
+# What was there before udev; what the modules find is an event of its own.
+udevadm trigger --action=add --subsystem-match=block --subsystem-match=misc
 for module in sd_mod sg virtio_scsi nvme dm_multipath; do modprobe -q $module; done
-udevadm trigger --action=add --subsystem-match=block --subsystem-match=scsi* --subsystem-match=nvme* --subsystem-match=misc
 udevadm settle -t 60
 modprobe 9pnet_virtio; modprobe 9p
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=none lab /lab

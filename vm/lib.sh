@@ -5,18 +5,27 @@ fail() { echo "failed: $*" >&2; exit 1; }
 # --- waiting: for a condition with a deadline, never for a time
 
 wait_for() { # SECONDS COMMAND…
-    local seconds=$1 ends_at=$((SECONDS + $1)) starved; shift
+    local seconds=$1 ends_at starved began pause_us pause_s; shift
+    ! "$@" >/dev/null 2>&1 || return 0
+    ends_at=$((SECONDS + seconds))
     read_starved; starved=$STARVED
-    until "$@" >/dev/null 2>&1; do
+    while began=${EPOCHREALTIME/./}; ! "$@" >/dev/null 2>&1; do
         if [ "$SECONDS" -ge "$ends_at" ]; then
             read_starved_now
             [ "$STARVED" -gt "$starved" ] || fail "not within $seconds s: $*"
             ends_at=$((SECONDS + STARVED - starved)) starved=$STARVED
         fi
+        # Asking takes a third of a processor at most, and what is waited for has the rest.
+        pause_us=$((2 * (${EPOCHREALTIME/./} - began)))
+        pause_us=$((pause_us < 50000 ? 50000 : pause_us > 500000 ? 500000 : pause_us))
+        printf -v pause_s 0.%06d $pause_us
         # No process, and none whose number would replace `$!`.
-        read -r -t 0.05 <>/run/never-written || true
+        read -r -t $pause_s <>/run/never-written || true
     done
 }
+
+# Until udev has done what it was told of. The time that udevadm waits does not know of a host that gives no processor.
+settle() { wait_for 60 udevadm settle -t 10; }
 
 # Seconds, in `STARVED`, that this machine was ready to run and the host gave it no processor (run.py writes them). Every deadline is
 # extended by them.
@@ -96,6 +105,14 @@ namespace_of_tcp() { # the node of a namespace that came over NVMe/TCP, once it 
     return 1
 }
 
+scsi_debug_disk() { # the node of a disk of scsi_debug, once it is there
+    local path
+    for path in /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/*; do
+        [ -b "/dev/${path##*/}" ] && echo "/dev/${path##*/}" && return 0
+    done
+    return 1
+}
+
 start_multipathd() { # and wait until both paths are in one map
     multipathd >/dev/null 2>&1
     wait_for 30 map_is_there
@@ -120,11 +137,11 @@ sum_of() { dd if="$1" bs=4M iflag=direct status=none | md5sum | cut -d' ' -f1; }
 
 # --- arraylab
 
-write_plan() { # [SECONDS] [SETTINGS…]: plan.yaml, random writes of 4 KiB
+write_plan() { # [SECONDS] [SETTINGS…]: plan.yaml, random writes of 4 KiB, as few as show in counters and sums
     local seconds=${1:-1}; shift || true
     cat >plan.yaml <<PLAN
 title: Writes
-defaults: { ioengine: libaio, direct: 1, runtime: $seconds, bs: 4k, iodepth: 4 }
+defaults: { ioengine: libaio, direct: 1, runtime: $seconds, bs: 4k, iodepth: 4, rate_iops: 500 }
 stages:
   write: { settings: { rw: randwrite${1:+, $*} } }
 PLAN
@@ -145,14 +162,18 @@ expect_text() { # TEXT…: all of them are in the file `out`
 }
 
 consent_of() { # TARGET…: the IDs that --overwrite-data needs, as arguments; nothing where it is refused for good
-    local target line
+    local target
     [ -e plan.yaml ] || write_plan
     for target in "$@"; do
         arraylab run plan.yaml --target "$target" --out consent-run >consent-asked 2>&1 </dev/null || true
-        while read -r line; do
-            [[ $line =~ --overwrite-data\ [^\ ]+ ]] && echo "${BASH_REMATCH[0]}"
-        done <consent-asked
+        consent_in consent-asked
     done
+}
+consent_in() { # FILE: what it asks consent for, as arguments
+    local line
+    while read -r line; do
+        [[ $line =~ --overwrite-data\ [^\ ]+ ]] && echo "${BASH_REMATCH[0]}"
+    done <"$1"
     true
 }
 
@@ -161,8 +182,9 @@ refused() { # TARGET TEXT…
     local target=$1 before consent; shift
     write_plan
     before=$(sectors_written "$target")
-    consent=$(consent_of "$target")
-    expect 2 arraylab run plan.yaml --target "$target" --out refused-run $consent
+    expect 2 arraylab run plan.yaml --target "$target" --out refused-run
+    consent=$(consent_in out)
+    [ -z "$consent" ] || expect 2 arraylab run plan.yaml --target "$target" --out refused-run $consent
     expect_text "$@"
     [ ! -e refused-run ] || fail "a refused run left a run directory"
     # A mounted file system writes by itself, in whichever mount namespace.
@@ -176,7 +198,7 @@ accepted() { # TARGET
     rm -rf accepted-run
     before=$(writes "$1")
     expect 2 arraylab run plan.yaml --target "$1" --out accepted-run
-    consent=$(consent_of "$1")
+    consent=$(consent_in out)
     [ -n "$consent" ] || { cat out; fail "no ID to consent to: $1 was refused"; }
     if ! (expect 0 arraylab run plan.yaml --target "$1" --out accepted-run $consent); then
         arraylab results accepted-run --json || true

@@ -46,6 +46,8 @@ class Test:
     deadline_s: int
     status: str = "not run"
     seconds: float = 0.0
+    # Of QEMU while it ran, with what putting away after it took.
+    processor_s: float = 0.0
     log: str = ""
 
     def __str__(self):
@@ -90,14 +92,14 @@ class Limit:
 class Machine:
     """One boot: a share with the tests to run, disks, and QEMU."""
 
-    def __init__(self, image, directory, binary, seed):
-        self.image, self.directory, self.binary, self.seed = image, directory, binary, seed
+    def __init__(self, image, directory, binary, seed, long):
+        self.image, self.directory, self.binary, self.seed, self.long = image, directory, binary, seed, long
         self.share = directory / "share"
         # Seconds that the host gave the machine no processor: those that its thread which waited longest was ready to run, so that
         # they are never more than have passed, and those that the machine or this process was stopped (SIGSTOP); of each thread; and
         # what it was when a file of the machine was first seen.
         self.starved_s, self.stopped_s, self.waited_ns, self.starved_at = 0.0, 0.0, {}, {}
-        self.looked_at, self.processor_s = time.monotonic(), 0.0
+        self.looked_at, self.processor_s, self.accounted_s = time.monotonic(), 0.0, 0.0
         shutil.rmtree(directory, ignore_errors=True)
         (directory / "disks").mkdir(parents=True)
         (self.share / "results").mkdir(parents=True)
@@ -111,12 +113,14 @@ class Machine:
         shutil.copy(self.binary, self.share / "arraylab")
         plan = "".join(f"{test.group} {test.name} {test.deadline_s}\n" for test in tests)
         (self.share / "plan").write_text(plan)
-        (self.share / "settings").write_text(f"SEED={self.seed}\nRANDOM_COUNT={random_count}\n")
+        rounds = "1 2" if self.long else "1"
+        (self.share / "settings").write_text(f"SEED={self.seed}\nRANDOM_COUNT={random_count}\nROUNDS='{rounds}'\n")
         (self.share / "starved").write_text("0\n")
 
     def command(self, options):
         image, disks = self.image, self.directory / "disks"
-        for disk in DISKS:
+        further = options.get("qemu", "")
+        for disk in DISKS + re.findall(r"file=DISKS/(\w+)", further):
             subprocess.run(["truncate", "-s", options.get("disk", "256M"), disks / disk], check=True)
 
         def drive(name, disk, extra=""):
@@ -132,7 +136,8 @@ class Machine:
         # no_timer_check: on a loaded host the kernel now and then takes the timer for broken and panics.
         append = "console=ttyS0 quiet panic=5 no_timer_check mitigations=off nvme.poll_queues=2 " + options.get("append", "")
         command += ["-append", append]
-        command += ["-drive", f"file={image / 'root.ext4'},format=raw,if=virtio,snapshot=on"]
+        command += ["-drive", f"file={image / 'root.ext4'},format=raw,if=none,id=root,snapshot=on"]
+        command += ["-device", "virtio-blk-pci,drive=root"]
         command += ["-virtfs", f"local,path={self.share},mount_tag=lab,security_model=none"]
         command += ["-device", "virtio-rng-pci"]
         for adapter in range(3):
@@ -154,7 +159,7 @@ class Machine:
         # The emulator brings its own libc and is started by its own loader, so that nothing of the host's is mixed in.
         libraries = sorted({str(path.parent) for path in (image / "qemu").rglob("*.so*")})
         loader = [image / "qemu/lib64/ld-linux-x86-64.so.2", "--library-path", ":".join(libraries)]
-        emulator = loader + [image / "qemu/usr/bin/qemu-system-x86_64"] + command + options.get("qemu", "").split()
+        emulator = loader + [image / "qemu/usr/bin/qemu-system-x86_64"] + command + further.replace("DISKS", str(disks)).split()
         return [str(argument) for argument in emulator]
 
     def run(self, tests, options, random_count, limit):
@@ -165,6 +170,7 @@ class Machine:
             process = subprocess.Popen(
                 self.command(options), env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+        keep_priority(process.pid)
         ended_because = None
         try:
             started = time.monotonic()
@@ -174,6 +180,7 @@ class Machine:
                     break
                 except subprocess.TimeoutExpired:
                     self.tell_starvation(process.pid)
+                    self.account(tests)
                     ended_because = self.overdue(tests, started, limit)
                     if ended_because:
                         break
@@ -212,6 +219,13 @@ class Machine:
         self.processor_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         return fields[0] == "T"
 
+    def account(self, tests):
+        """Adds the processor time since the last look to the test that has begun last; what was before the first is the boot's."""
+        begun = [test for test in tests if (self.share / "results" / f"{test}.begin").exists()]
+        if begun:
+            begun[-1].processor_s += self.processor_s - self.accounted_s
+        self.accounted_s = self.processor_s
+
     def age_s(self, path):
         """Since a file was written, without the time that the machine had no processor."""
         written_at = path.stat().st_mtime
@@ -248,6 +262,15 @@ class Machine:
                 test.status = ended_because or "the machine ended during it (its console is serial.log)"
 
 
+def keep_priority(pid):
+    """Gives a process in a session of its own the priority of this session, which the scheduler weighs by sessions."""
+    try:
+        nice = Path("/proc/self/autogroup").read_text().rpartition(" ")[2]
+        Path(f"/proc/{pid}/autogroup").write_text(nice)
+    except OSError:
+        pass  # a kernel without autogroups, or no right to raise a priority
+
+
 def tail_of(log):
     """The last lines that a test and then the kernel wrote."""
     of_test, mark, of_kernel = log.partition("--- kernel log")
@@ -259,7 +282,8 @@ def run_group(name, tests, options, arguments, image, limit):
     waiting, boot, processor_s = tests, 0, 0.0
     while waiting and not limit.is_over():
         boot += 1
-        machine = Machine(image, arguments.state / (name if boot == 1 else f"{name}-{boot}"), arguments.binary, arguments.seed)
+        directory = arguments.state / (name if boot == 1 else f"{name}-{boot}")
+        machine = Machine(image, directory, arguments.binary, arguments.seed, arguments.long)
         why = machine.run(waiting, options, arguments.random, limit)
         processor_s += machine.processor_s
         # With several machines at once each is starved by the others as well, at the same time.
@@ -272,7 +296,8 @@ def run_group(name, tests, options, arguments, image, limit):
         left = [test for test in waiting if test.status == "not run"]
         for test in waiting:
             if test.status != "not run":
-                print(f"{'ok  ' if test.status == 'ok' else 'FAIL'} {test} {test.seconds:.1f} s", flush=True)
+                verdict = "ok  " if test.status == "ok" else "FAIL"
+                print(f"{verdict} {test} {test.seconds:.1f} s, {test.processor_s:.0f} s of processor time", flush=True)
                 if test.status != "ok":
                     print("\n    ".join(["    " + test.status, *tail_of(test.log)]), flush=True)
         if len(left) == len(waiting):
@@ -321,23 +346,32 @@ def chosen_groups(arguments):
 
 
 def machines(groups, at_once):
-    """The machines to boot: (name, tests, options). A boot costs as much as three tests, so with one machine at a time groups with
-    the same options share one."""
-    if at_once > 1:
-        return [(group.name, group.tests, group.options) for group in groups]
+    """The machines to boot: (name, tests, options). A boot costs as much as three tests, so groups with the same options share a
+    machine, or as many as run at once; these get about the same work, by the deadlines of their tests."""
     shared = {}
     for group in groups:
         shared.setdefault(tuple(sorted(group.options.items())), []).append(group)
+    booted = []
+    for those in shared.values():
+        parts = [[] for _ in range(min(at_once, len(those)))]
+        for group in sorted(those, key=work_s, reverse=True):
+            min(parts, key=lambda part: sum(map(work_s, part))).append(group)
+        booted += sorted(parts, key=lambda part: sum(map(work_s, part)), reverse=True)
     return [
-        ("-".join(group.name for group in those), [test for group in those for test in group.tests], those[0].options)
-        for those in shared.values()
+        ("-".join(group.name for group in part), [test for group in part for test in group.tests], part[0].options)
+        for part in booted
     ]
+
+
+def work_s(group):
+    return sum(test.deadline_s for test in group.tests)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, help="the arraylab that is tested; it must be linked statically")
     parser.add_argument("--smoke", action="store_true", help="tests named smoke_* alone, in one machine")
+    parser.add_argument("--long", action="store_true", help="second rounds of kills and power cuts too")
     parser.add_argument("--list", action="store_true", help="print the tests and end")
     parser.add_argument("--state", type=Path, default=VM.parent / "target/vm", help="where results lie (target/vm)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random combinations (the time)")

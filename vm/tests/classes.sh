@@ -18,7 +18,7 @@ test_a_multipath_map() { start_multipathd; is "$(mpath)"; try_uses "multipath ma
 # The same of a partition.
 # deadline: 300
 test_a_partition() {
-    echo 'start=2048, size=131072' | sfdisk -q "$(disk s1)"; udevadm settle
+    echo 'start=2048, size=131072' | sfdisk -q "$(disk s1)"; settle
     is "$(disk s1)1"; try_uses partition
 }
 
@@ -44,7 +44,7 @@ test_dm_crypt() {
 # The same of a logical volume.
 # deadline: 300
 test_an_lvm_volume() {
-    pvcreate -qq -y -ff "$(disk s4)"; vgcreate -qq lab "$(disk s4)"; lvcreate -qq -y -Zn -Wn -L 64M -n data lab; udevadm settle
+    pvcreate -qq -y -ff "$(disk s4)"; vgcreate -qq lab "$(disk s4)"; lvcreate -qq -y -Zn -Wn -L 64M -n data lab; settle
     is /dev/lab/data; try_uses "LVM volume"
 }
 
@@ -52,7 +52,7 @@ test_an_lvm_volume() {
 # deadline: 300
 test_md() {
     modprobe raid0
-    mdadm --quiet --create /dev/md7 --run --force --level=0 --raid-devices=1 "$(disk s5)"; udevadm settle
+    mdadm --quiet --create /dev/md7 --run --force --level=0 --raid-devices=1 "$(disk s5)"; settle
     is /dev/md7; try_uses md
 }
 
@@ -146,14 +146,14 @@ test_the_table_is_whole() {
     [ "$(sed -n '/^| class /,$p' /lab/guard.md | grep -c '^| ')" = $((tests + 1)) ] || fail "docs/guard.md has not $tests rows"
 }
 
-USES=(nobody file_system mounted in_a_namespace swap partitions LVM md dm multipath loop nvmet LIO NBD writer O_EXCL read-only)
+USES=(nobody file_system mounted in_a_namespace swap partitions LVM md dm multipath loop nvmet LIO NBD ublk writer O_EXCL read-only)
 
 # --- a class sets `used`, and `target`, which is another name of the same bytes where there are two
 
 is() { used=$1 target=$1; }
 
 try_uses() { # CLASS
-    local class=$1 use row verdict undo=()
+    local class=$1 use row verdict consent undo=()
     # What a use said when it failed.
     trap '[ $? = 0 ] || cat use.out' EXIT
     write_plan
@@ -164,16 +164,20 @@ try_uses() { # CLASS
 }
 
 try_cell() { # sets `verdict`
-    local status=0
-    undo=(); rm -rf run
+    local status=0 said
+    undo=()
     if ! "use_$use" >use.out 2>&1; then
         echo "$class, $use: not possible: $(tail -1 use.out)"
         undo_use; verdict=–; return
     fi
     arraylab run plan.yaml --target "$target" --out run >out 2>&1 </dev/null 7<&- || status=$?
     [ "$status" = 2 ] || { cat out; fail "$class, $use: exit status $status"; }
-    if grep -q -- --overwrite-data out; then verdict=consent
-    elif grep -q "is never written" out; then verdict=refused
+    [ ! -e run ] || fail "$class, $use: a refused run left a run directory"
+    said=$(<out)
+    if [[ $said == *--overwrite-data* ]]; then
+        verdict=consent
+        consent=$(consent_in out)
+    elif [[ $said == *"is never written"* ]]; then verdict=refused
     else cat out; fail "$class, $use: neither refused nor asked for"; fi
     case $use in
     nobody | file_system) [ $verdict = consent ] || { cat out; fail "$class, $use: $verdict"; } ;;
@@ -189,10 +193,10 @@ undo_use() {
         eval "${undo[index]}" >undo.out 2>&1 || { cat undo.out; fail "$class, $use: cannot undo: ${undo[index]}"; }
     done
     undo=()
-    udevadm settle -t 20
+    settle
     # Those that write a signature; the others leave the device as it was.
     case $use in
-    file_system | mounted | in_a_namespace | swap | partitions | LVM | md | loop)
+    file_system | mounted | in_a_namespace | swap | partitions | LVM | md | loop | ublk)
         wipefs -qaf "$used" || { lsblk; fail "$class, $use: $used is still used"; } ;;
     esac
 }
@@ -208,7 +212,7 @@ use_in_a_namespace() {
     wait_for 30 test -e ready
 }
 use_swap() { mkswap -q "$used" && swapon "$used" && undo+=("swapoff $used"); }
-use_partitions() { echo 'start=2048, size=65536' | sfdisk -q "$used" && undo+=("remove_partitions") && udevadm settle; }
+use_partitions() { echo 'start=2048, size=65536' | sfdisk -q "$used" && undo+=("remove_partitions") && settle; }
 # wipefs has the kernel read the table anew.
 remove_partitions() {
     # udev makes devices of the partitions of a multipath map.
@@ -217,9 +221,9 @@ remove_partitions() {
 use_LVM() {
     # Of a disk with two paths LVM sees its volume twice, and takes neither unless it is told which.
     vgcreate -qq -y --devices "$used" used "$used" && lvcreate -qq -y -Zn -Wn -L 16M --devices "$used" -n data used || return 1
-    undo+=("vgremove -qq -ff --devices $used used"); udevadm settle
+    undo+=("vgremove -qq -ff --devices $used used"); settle
 }
-use_md() { mdadm --quiet --create /dev/md9 --run --force --level=1 --raid-devices=1 "$used" && undo+=("wait_for 20 mdadm --quiet --stop /dev/md9"); udevadm settle; }
+use_md() { mdadm --quiet --create /dev/md9 --run --force --level=1 --raid-devices=1 "$used" && undo+=("wait_for 20 mdadm --quiet --stop /dev/md9"); settle; }
 use_dm() { dmsetup create holder --table "0 32768 linear $used 0" && undo+=("dmsetup remove --retry holder"); }
 use_multipath() { # as its only path; what is no disk cannot be asked for whole requests
     modprobe -a dm_multipath dm_round_robin
@@ -245,6 +249,19 @@ use_NBD() { # attached, for nbd-server opens what it exports for a client
     undo+=("kill $server 2>/dev/null; wait $server || true")
     wait_for 20 nbd-client 127.0.0.1 10810 /dev/nbd1; undo+=("nbd-client -d /dev/nbd1; wait_for 20 test ! -e /sys/block/nbd1/pid")
 }
+use_ublk() { # as the first drive of an array that is served as a block device
+    local server
+    modprobe ublk_drv
+    rm -rf served-d served.out
+    # An ID is of one name of a device.
+    [ "$used" = "$target" ] || consent=$(consent_of "$used")
+    arraylab serve raid-levels,raid=1,disks=2,capacity=24m --drive "$used" $consent --socket "$WORK/served-s" \
+        --data "$WORK/served-d" --ublk --untimed >served.out & server=$!
+    undo+=("kill $server; wait $server || true")
+    wait_for 60 served_or_ended "$server"
+    ! ended "$server"
+}
+served_or_ended() { [ -s served.out ] || ended "$1"; } # PID
 use_writer() { exec 7<>"$used" && undo+=("exec 7>&-"); }
 use_O_EXCL() {
     rm -f ready

@@ -101,7 +101,7 @@ test_an_error_ends_the_case() {
 test_medium_errors_are_counted() {
     local engine bad
     modprobe scsi_debug dev_size_mb=32 opts=2 medium_error_start=4096 medium_error_count=2048
-    wait_for 20 has_scsi_debug
+    wait_for 20 scsi_debug_disk
     bad=$(scsi_debug_disk)
     cat >plan.yaml <<PLAN
 title: Reads
@@ -115,14 +115,44 @@ PLAN
         grep -q 'reads failed: ' out || { cat out; fail "$engine does not say the kind"; }
     done
 }
-scsi_debug_disk() { local path; path=$(ls -d /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block/* 2>/dev/null) && echo "/dev/${path##*/}"; }
-has_scsi_debug() { [ -b "$(scsi_debug_disk)" ]; }
+
+# Proves that commands of a SCSI disk which time out, and which the kernel sends again, are waited for and measured: the case is done
+# without errors, with both engines.
+# deadline: 240
+test_commands_that_time_out_are_measured() {
+    local engine run before slow driver=/sys/bus/pseudo/drivers/scsi_debug
+    modprobe scsi_debug dev_size_mb=32
+    wait_for 20 scsi_debug_disk
+    slow=$(scsi_debug_disk)
+    echo 2 >"/sys/block/${slow##*/}/device/timeout"
+    two_cases 10
+    sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml
+    for engine in ring fio; do
+        before=$(reads "$slow")
+        arraylab run plan.yaml --target "$slow" --engine $engine --out run-$engine >out 2>&1 &
+        run=$!
+        wait_for 60 has_read_more "$slow" "$before"
+        # Every 100th command gets no answer.
+        echo 4 >$driver/opts; echo 100 >$driver/every_nth
+        wait_for 60 nothing_is_completed "$slow"
+        echo 0 >$driver/every_nth; echo 0 >$driver/opts
+        wait_for_end 100 $run
+        [ "$STATUS" = 0 ] || { cat out; fail "$engine: exit status $STATUS"; }
+        results run-$engine >rows
+        [ "$(field 'case["status"] == "done" and case["read"]["errors"] == 0 and case["read"]["latency_ns"]["max"] >= 1.9e9' <rows)" = True ] \
+            || { cat rows out; fail "$engine does not measure it"; }
+    done
+}
+nothing_is_completed() { # NODE
+    local before; before=$(reads "$1")
+    [ "$(in_flight "$1")" -gt 0 ] && [ "$(reads "$1")" = "$before" ]
+}
 
 # Proves that a disk which is removed under load is told as gone, and not as an I/O that was too short.
 test_a_removed_disk_is_gone() {
     local run before bad=
     modprobe scsi_debug dev_size_mb=64
-    wait_for 20 has_scsi_debug
+    wait_for 20 scsi_debug_disk
     bad=$(scsi_debug_disk)
     two_cases 30
     sed -i 's/\[randwrite, write\]/[randread]/' plan.yaml

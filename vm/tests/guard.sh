@@ -33,11 +33,11 @@ test_every_use_of_the_second_path_is_refused() {
     mkswap -q "$one"; swapon "$one"
     refused "$two" "is swap space in use"
     swapoff "$one"; wipefs -qaf "$one"
-    echo 'start=2048, size=65536' | sfdisk -q "$one"; udevadm settle
+    echo 'start=2048, size=65536' | sfdisk -q "$one"; settle
     mkfs.ext4 -q "${one}1"; mkdir m; mount "${one}1" m
     refused "$two" "${one##*/}1 on it is mounted at"
     umount m
-    sfdisk -q --delete "$one"; udevadm settle; wipefs -qaf "$one"
+    sfdisk -q --delete "$one"; settle; wipefs -qaf "$one"
     mdadm --create /dev/md7 --run --level=1 --raid-devices=2 --metadata=1.2 "$one" missing --force
     refused "$two" "is held by md raid1 md7"
 }
@@ -99,7 +99,7 @@ smoke_a_disk_open_for_writing_is_refused() {
 test_a_writer_of_the_whole_disk_bars_partition_and_path() {
     local one
     one=$(disk mp1)
-    echo 'start=2048, size=65536' | sfdisk -q "$one"; udevadm settle
+    echo 'start=2048, size=65536' | sfdisk -q "$one"; settle
     python3 -c 'import sys, time; held = open(sys.argv[1], "r+b", 0); open("ready", "w"); time.sleep(900)' "$one" &
     wait_for 20 test -e ready
     refused "${one}1" "/dev/${one##*/} leads to its bytes and is open for writing by python3"

@@ -9,7 +9,8 @@ stages:
 PLAN
 }
 
-# Proves that disks without SMART are no reason for a warning, and that an NVMe drive's temperature is in degrees Celsius.
+# Proves that disks without SMART are no reason for a warning, that an NVMe drive's temperature is in degrees Celsius, and that a SCSI
+# disk's is the one that it gives.
 test_health_is_read_or_absent() {
     quick_plan
     expect 0 arraylab run plan.yaml --target "$(disk s0)" --out scsi
@@ -20,6 +21,15 @@ import sqlite3, sys
 rows = sqlite3.connect(sys.argv[1]).execute("select name, value from counters join counter_series on series_id = counter_series.id where name like 'temperature%'").fetchall()
 assert rows, "no temperature"
 assert all(name.endswith("_celsius") and -40 < value < 120 for name, value in rows), rows
+P
+    modprobe scsi_debug dev_size_mb=32
+    wait_for 20 scsi_debug_disk
+    expect 0 arraylab run plan.yaml --target "$(scsi_debug_disk)" --out simulated
+    python3 - simulated/run.sqlite <<'P'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select name, value from counters join counter_series on series_id = counter_series.id where name = 'temperature_celsius'").fetchall()
+# The temperature page of drivers/scsi/scsi_debug.c.
+assert rows and all(value == 38 for _, value in rows), rows
 P
 }
 

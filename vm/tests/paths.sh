@@ -30,6 +30,14 @@ run = sqlite3.connect("run/run.sqlite")
 events = run.execute("select kind, text, case_at_ns from events where kind = 'path-lost'").fetchall()
 assert len(events) == 1 and sys.argv[1] in events[0][1], events
 assert events[0][2] is not None, "it is not on the case's clock"
+def samples(entity, name):
+    return [value for (value,) in run.execute(
+        "select value from counters join counter_series on series_id = counter_series.id where entity like ? and name = ? order by time_id",
+        (entity, name))]
+usable, online = samples("%", "paths"), samples(f"%{sys.argv[1]}", "online")
+assert usable[0] == 2 and usable[-1] == 1 and sorted(usable, reverse=True) == usable, usable
+# A path that is taken away altogether has no state any more.
+assert online[0] == 1 and (online[-1] == 0 or len(online) < len(usable)), online
 P
     arraylab findings run --json >findings
     python3 - "$path" <<'P'

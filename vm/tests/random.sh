@@ -108,7 +108,7 @@ undo_all() {
     for ((index = ${#undo[@]} - 1; index >= 0; index--)); do
         eval "${undo[index]}" >/dev/null 2>&1 || undo_again "${undo[index]}" || fail "combination $number: cannot undo: ${undo[index]}"
     done
-    udevadm settle -t 20
+    settle
     # From what a loop device lay over, udev puts an md array together again once that is gone.
     mdadm -q --stop --scan 2>/dev/null || true
     # The emulator zeroes it: a tenth of the time that writing it takes.
@@ -116,12 +116,12 @@ undo_all() {
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
     blockdev --rereadpt "$base"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
-    udevadm settle -t 20
+    settle
 }
 
 # When a loop device goes, udev finds the md array on what it lay over, and puts it together there: that is then held.
 undo_again() { # COMMAND
-    udevadm settle -t 20
+    settle
     mdadm -q --stop --scan 2>/dev/null || true
     eval "$1" >/dev/null 2>&1
 }
@@ -138,10 +138,10 @@ add_linear() {
 add_partition() {
     printf 'size=20M\nsize=20M\n' | sfdisk -q "$top"
     undo+=("sfdisk -q --delete $top")
-    udevadm settle -t 20
+    settle
     # The kernel may know of the partitions by both paths or by one.
     if [ "$top" = "$(disk mp1)" ] && ((RANDOM % 2)); then
-        blockdev --rereadpt "$(disk mp2)"; udevadm settle -t 20; devices+=("$(disk mp2)1" "$(disk mp2)2")
+        blockdev --rereadpt "$(disk mp2)"; settle; devices+=("$(disk mp2)1" "$(disk mp2)2")
     fi
     devices+=("${top}1" "${top}2"); top=$top$((RANDOM % 2 + 1))
 }
@@ -152,7 +152,7 @@ add_loop() {
 
 add_md() {
     mdadm --quiet --create "/dev/md$level" --run --force --level=$((RANDOM % 2)) --raid-devices=1 --metadata=1.2 "$top"
-    udevadm settle -t 20
+    settle
     undo+=("mdadm --quiet --stop /dev/md$level"); top=/dev/md$level; devices+=("$top")
 }
 
@@ -161,7 +161,7 @@ add_lvm() {
     # Of a disk with two paths LVM sees its volume twice, and takes neither unless it is told which.
     pvcreate -qq -y -ff --devices "$top" "$top"; vgcreate -qq -s 1M --devices "$top" "$group" "$top"
     lvcreate -qq -y -Zn -Wn -l 40%VG --devices "$top" -n a "$group"; lvcreate -qq -y -Zn -Wn -l 40%VG --devices "$top" -n b "$group"
-    udevadm settle -t 20
+    settle
     undo+=("vgchange -qq -an --devices $top $group")
     devices+=("/dev/$group/a" "/dev/$group/b")
     if ((RANDOM % 2)); then top=/dev/$group/a; else top=/dev/$group/b; fi

@@ -52,7 +52,7 @@ test_synced_files_survive_a_power_cut() {
     for fs in ext4 xfs btrfs; do
         : >sums
         serve_nbd; attach; make_fs $fs /dev/nbd0; mount /dev/nbd0 m
-        for seed in 1 2; do
+        for seed in $ROUNDS; do
             write_file "synced-$seed"
             dd if=/dev/urandom of="m/unsynced-$seed" bs=1M count=8 status=none
             ctl power-cut $seed
@@ -75,7 +75,7 @@ test_file_systems_survive_a_server_that_comes_back() {
         : >sums
         serve_nbd; python3 /lab/tests/nbd_sockets.py connect 0 10809 4; wait_for 20 is_attached
         make_fs $fs /dev/nbd0; mount /dev/nbd0 m
-        for round in 1 2; do
+        for round in $ROUNDS; do
             write_file "before-$round"
             write_endlessly & writer=$!
             wait_for 60 has_written_more /dev/nbd0 $(($(writes /dev/nbd0) + 20))

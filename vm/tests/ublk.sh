@@ -97,7 +97,7 @@ test_file_systems_survive_a_failed_drive() {
 }
 
 # Proves that every file that was synced is there, byte for byte, after the server was killed in the middle of writing (for the file
-# system a power cut): twice on each of ext4, XFS and btrfs.
+# system a power cut): on each of ext4, XFS and btrfs, with --long twice.
 # deadline: 500
 test_synced_files_survive_a_killed_server() {
     local fs round writer
@@ -108,7 +108,7 @@ test_synced_files_survive_a_killed_server() {
         ARRAY=raid-levels,raid=6,disks=6,capacity=400m serve_ublk
         mkfs.$fs "$DEVICE" >mkfs.out 2>&1 || { cat mkfs.out; fail "mkfs.$fs"; }
         mount "$DEVICE" m
-        for round in 1 2; do
+        for round in $ROUNDS; do
             write_synced "synced-$round"
             dd if=/dev/urandom of="m/cut-$round" bs=64k count=1024 status=none 2>dd.err & writer=$!
             sync & # so that there is something under way when the server goes

@@ -169,3 +169,50 @@ fn facts_are_those_of_the_host() {
     assert_eq!(facts["devices"]["loop0"]["scheduler"], scheduler.trim());
     assert!(facts["devices"]["nonesuch"]["scheduler"].is_null());
 }
+
+/// Proves that the facts tell NUMA nodes, and of a disk and its partition the hardware queues and the node of the adapter they
+/// hang on; a device of no adapter has neither, and an adapter that the firmware gives no node has none.
+#[test]
+fn facts_tell_numa_nodes_and_hardware_queues() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let write = |path: &str, text: &str| {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    };
+    write("devices/system/node/node0/cpulist", "0-1\n");
+    write("devices/system/node/node1/cpulist", "2-3\n");
+    write("devices/system/node/possible", "0-1\n");
+    let disks = [
+        ("nvme0n1", "devices/pci0000:80/0000:80:01.0/nvme/nvme0/nvme0n1", Some("1"), 3),
+        ("sda", "devices/pci0000:00/0000:00:05.0/host2/target2:0:0/2:0:0:0/block/sda", Some("-1"), 1),
+        ("dm-0", "devices/virtual/block/dm-0", None, 0),
+    ];
+    fs::create_dir_all(root.join("class/block")).unwrap();
+    for (name, path, node, queues) in disks {
+        write(&format!("{path}/queue/scheduler"), "none\n");
+        (0..queues).for_each(|queue| write(&format!("{path}/mq/{queue}/cpu_list"), "0\n"));
+        let adapter = path.split('/').take(3).collect::<Vec<_>>().join("/");
+        if let Some(node) = node {
+            write(&format!("{adapter}/numa_node"), node);
+        }
+        std::os::unix::fs::symlink(root.join(path), root.join("class/block").join(name)).unwrap();
+    }
+    write("devices/pci0000:80/0000:80:01.0/nvme/nvme0/nvme0n1/nvme0n1p1/start", "2048\n");
+    let partition = root.join("devices/pci0000:80/0000:80:01.0/nvme/nvme0/nvme0n1/nvme0n1p1");
+    std::os::unix::fs::symlink(partition, root.join("class/block/nvme0n1p1")).unwrap();
+
+    let roots = ProbeRoots { proc: root.to_owned(), sysfs: root.to_owned() };
+    let names = ["nvme0n1", "nvme0n1p1", "sda", "dm-0"].map(str::to_owned);
+    let facts = host_facts(&roots, &names);
+    assert_eq!(facts["numa_nodes"], serde_json::json!({ "0": "0-1", "1": "2-3" }));
+    let of = |name: &str| {
+        let device = &facts["devices"][name];
+        assert_eq!(device["scheduler"], "none", "{name}");
+        (device["hardware_queues"].as_u64(), device["numa_node"].as_u64())
+    };
+    assert_eq!(of("nvme0n1"), (Some(3), Some(1)));
+    assert_eq!(of("nvme0n1p1"), (Some(3), Some(1)));
+    assert_eq!(of("sda"), (Some(1), None));
+    assert_eq!(of("dm-0"), (None, None));
+}
