@@ -64,6 +64,15 @@ impl CtlDriver {
         }
     }
 
+    /// Says an event to the array and returns its answer.
+    ///
+    /// # Errors
+    /// [`DriverError::Refused`] where the array does not do it.
+    pub fn answer_of_event(&mut self, name: &str, arguments: &Settings) -> Result<Value, DriverError> {
+        let verb = Verb::Event { name: name.to_owned(), arguments: arguments.clone() };
+        self.done(&format!("event `{name}`"), verb)
+    }
+
     fn done(&mut self, what: &str, verb: Verb) -> Result<Value, DriverError> {
         self.ask(verb)?.map_err(|error| DriverError::Refused { what: what.to_owned(), reason: error.message })
     }
@@ -108,7 +117,6 @@ impl ArrayDriver for CtlDriver {
     }
 
     fn event(&mut self, name: &str, arguments: &Settings) -> Result<(), DriverError> {
-        let verb = Verb::Event { name: name.to_owned(), arguments: arguments.clone() };
-        self.done(&format!("event `{name}`"), verb).map(drop)
+        self.answer_of_event(name, arguments).map(drop)
     }
 }

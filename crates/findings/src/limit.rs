@@ -82,11 +82,15 @@ impl Numbers<'_> {
         self.of_level("outstanding", self.level.outstanding, Unit::Count).count("I/O")
     }
 
-    /// A field of a part's use, from this very finding.
-    fn of_use(&self, part: &PartUse, field: &str, value: f64, unit: Unit) -> Quantity {
+    /// Source of a field of a part's use: this very finding.
+    fn source_of_use(&self, part: &PartUse, field: &str) -> Source {
         let place = self.uses.iter().position(|one| std::ptr::eq(one, part)).unwrap_or(0);
         let id = format!("{}/{}", Kind::Limit.name(), self.case.path());
-        Quantity::new(value, unit, Source::finding(&id, &format!("uses.{place}.{field}")))
+        Source::finding(&id, &format!("uses.{place}.{field}"))
+    }
+
+    fn of_use(&self, part: &PartUse, field: &str, value: f64, unit: Unit) -> Quantity {
+        Quantity::new(value, unit, self.source_of_use(part, field))
     }
 
     fn share(&self, part: &PartUse) -> Cited {
@@ -95,7 +99,8 @@ impl Numbers<'_> {
 
     /// The part as the beginning of a sentence, with its verb.
     fn busy(&self, part: &PartUse) -> Cited {
-        words::busy(part, self.of_use(part, "parts", part.parts as f64, Unit::Count))
+        let name = self.source_of_use(part, "part");
+        words::busy(part, self.of_use(part, "parts", part.parts as f64, Unit::Count), name)
     }
 }
 
@@ -257,7 +262,7 @@ fn few(part: &PartUse, numbers: &Numbers<'_>) -> Reason {
 
 /// Link, controller, drive or generator, by what a twin calls its parts.
 fn class(part: &PartUse) -> &'static str {
-    match (part.part.as_str(), part.resource.as_str()) {
+    match (twin::without_group(&part.part), part.resource.as_str()) {
         ("link" | "port" | "network" | "nic" | "drive-links" | "mirror" | "replication", _)
         | (_, "send" | "receive") => "link",
         ("controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer", _) => "controller",

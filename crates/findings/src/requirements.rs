@@ -45,6 +45,8 @@ pub struct RequirementRow {
     /// Reason why it is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// False where the run was told to leave out all cases that would show it (`--stage`, `--only`).
+    pub is_selected: bool,
 }
 
 impl RequirementRow {
@@ -64,6 +66,7 @@ impl RequirementRow {
             measured: None,
             verdict: RequirementVerdict::NotShown,
             because,
+            is_selected: true,
         }
     }
 }
@@ -111,7 +114,7 @@ pub fn requirements(run: &RunReader, plan: &Plan) -> Result<Vec<RequirementRow>,
     for requirement in &plan.requirements {
         let cases = cases_of(requirement, plan, &records);
         if cases.is_empty() {
-            rows.extend(of_left_out(requirement, &run.manifest().left_out));
+            rows.push(without_case(requirement, &run.manifest().left_out));
         }
         for case in cases {
             let is_its = |result: &&CaseResult| {
@@ -159,11 +162,18 @@ fn reads_nothing(requirement: &Requirement, unwritten_share: Option<f64>) -> Opt
     (is_of_reads && is_most).then(|| "reads of the case were of unwritten units and read nothing".to_owned())
 }
 
-/// A limit none of whose cases is in the run, because all were left out: it is not passed over.
-fn of_left_out(requirement: &Requirement, left_out: &[LeftOutCase]) -> Option<RequirementRow> {
-    let case = left_out.iter().find(|case| case.stage == requirement.stage)?;
-    let because = Some(format!("the case was left out: {}", case.reason));
-    Some(RequirementRow::not_shown(requirement, &case.case, because))
+/// A limit none of whose cases is in the run, because all were left out or others selected: it is not passed over.
+fn without_case(requirement: &Requirement, left_out: &[LeftOutCase]) -> RequirementRow {
+    match left_out.iter().find(|case| case.stage == requirement.stage) {
+        Some(case) => {
+            let because = Some(format!("the case was left out: {}", case.reason));
+            RequirementRow::not_shown(requirement, &case.case, because)
+        }
+        None => {
+            let because = Some("none of its cases was selected for this run".to_owned());
+            RequirementRow { is_selected: false, ..RequirementRow::not_shown(requirement, "", because) }
+        }
+    }
 }
 
 fn why_not_shown(requirement: &Requirement, case: &CaseRecord, result: Option<&CaseResult>) -> String {
@@ -204,6 +214,7 @@ mod tests {
             measured: None,
             verdict,
             because: None,
+            is_selected: true,
         }
     }
 

@@ -61,6 +61,15 @@ impl Findings {
         CaseWords::new("", "", &settings).workload().to_string()
     }
 
+    /// The load that the cases of a finding have in common, but for their block size.
+    pub(crate) fn load_but_size(&self, finding: &Finding) -> Cited {
+        let case = finding.rests_on.first().and_then(|basis| self.case(&basis.stage, &basis.case));
+        let Some(case) = case else { return self.load_of(finding) };
+        let mut settings = Map::clone(&case.settings);
+        settings.retain(|name, _| name != "bs");
+        words::case(&case.stage, &case.name, &settings)
+    }
+
     fn case_of(&self, finding: &Finding) -> Option<&ObservedCase> {
         self.case(&finding.stage, finding.case.as_deref()?)
     }
@@ -120,11 +129,15 @@ impl Findings {
         !cliffs.is_empty() && self.steadfast(cliffs).len() + cliffs.len() >= RARE * cliffs.len()
     }
 
-    /// Cases that write for at least as long as it usually takes to fall, and do not.
+    /// Cases that write for at least as long as it usually takes to fall, and do not, nor did within their ramp.
     fn steadfast(&self, cliffs: &[(&Finding, &WriteCliff)]) -> Vec<&Finding> {
         let usual_s = median(cliffs.iter().map(|(_, cliff)| cliff.onset_s));
+        let fell_before: Vec<_> =
+            self.ramp_falls().into_iter().map(|(fall, _)| (&fall.stage, &fall.case)).collect();
         let is_steadfast = |finding: &&Finding| match &finding.fact {
-            Fact::NoWriteCliff(none) => none.length_s > usual_s,
+            Fact::NoWriteCliff(none) => {
+                none.length_s > usual_s && !fell_before.contains(&(&finding.stage, &finding.case))
+            }
             _ => false,
         };
         self.of_kind(Kind::NoWriteCliff).filter(is_steadfast).collect()
@@ -309,6 +322,16 @@ impl Findings {
         if let Some(sentence) = self.earliest(&cliffs) {
             text.push(sentence);
         }
+        if let Some((fall, _)) = self.ramp_falls().first() {
+            rests_on.push(*fall);
+            text.push(cited!(
+                "\nIn the ramp before, which is not counted, they fell by {} after {}, with {} written: {}.",
+                fall.number("depth_percent").percent(),
+                fall.number("onset_s").duration(),
+                fall.number("bytes_written").gigabytes(),
+                self.load_of(fall)
+            ));
+        }
         if let Some((finding, sentence)) = self.deepest_dip() {
             rests_on.push(finding);
             text.push(sentence);
@@ -331,28 +354,23 @@ impl Findings {
         };
         if let Some((finding, _)) = longest(true) {
             rests_on.push(finding);
-            let mut text = cited!(
+            return Some(cited!(
                 "Writes did not fall within the tested range, at most {} at a stretch.",
                 finding.number("length_s").duration()
-            );
-            if let Some((fall, _)) = self.ramp_falls().first() {
-                rests_on.push(*fall);
-                text.push(cited!(
-                    "\nIn the ramp before, which is not counted, they fell by {} after {}, with {} written: {}.",
-                    fall.number("depth_percent").percent(),
-                    fall.number("onset_s").duration(),
-                    fall.number("bytes_written").gigabytes(),
-                    self.load_of(fall)
-                ));
-            }
-            return Some(text);
+            ));
         }
         let (finding, none) = longest(false)?;
         rests_on.push(finding);
         Some(cited!(
-            "Whether writes fall is not shown: {}.",
+            "Whether writes fall{} is not shown: {}.",
+            self.beyond_ramp(),
             Cited::quote(&none.reason, Source::finding(&finding.id, "reason"))
         ))
+    }
+
+    /// Words for where a fall was looked for, where a ramp has shown one already.
+    pub(crate) fn beyond_ramp(&self) -> &'static str {
+        if self.ramp_falls().is_empty() { "" } else { " after the ramp" }
     }
 
     /// The one of many falls that comes first: what to reckon with at worst.

@@ -171,22 +171,30 @@ impl<'a> CaseWords<'a> {
 }
 
 /// Subject and verb for what is busy: `the processors of 2 controllers are`. How many there are comes
-/// from `parts`.
-pub(crate) fn busy(part: &PartUse, parts: Quantity) -> Cited {
-    let kind = match part.part.as_str() {
+/// from `parts`, a name that somebody gave to a group of drives from `name`.
+pub(crate) fn busy(part: &PartUse, parts: Quantity, name: Source) -> Cited {
+    let kind = match (twin::without_group(&part.part), part.part.as_str()) {
         // All of them are one part, and more than one thing.
-        "drive-links" => return cited!("the links to the drives are"),
-        "cpu" => return cited!("the host’s processors are"),
-        "module" => "flash module".to_owned(),
-        "nvme" => "NVMe drive".to_owned(),
-        "hdd" => "hard disk".to_owned(),
-        "nvmed" => "NVMe service".to_owned(),
-        "server" => "server instance".to_owned(),
-        "block" => "block service".to_owned(),
-        other => other.replace(['-', '_'], " "),
+        (_, "drive-links") => return cited!("the links to the drives are"),
+        ("drive-links", _) => return cited!("the links to one group of drives are"),
+        // It has one resource, the way to the second array.
+        (_, "mirror" | "replication") => return cited!("the link to the second array is"),
+        (_, "cpu") => return cited!("the host’s processors are"),
+        (_, "module") => "flash module".to_owned(),
+        (_, "nvme") => "NVMe drive".to_owned(),
+        (_, "hdd") => "hard disk".to_owned(),
+        (_, "nvmed") => "NVMe service".to_owned(),
+        (_, "server") => "server instance".to_owned(),
+        (_, "block") => "block service".to_owned(),
+        (_, other) => other.replace(['-', '_'], " "),
     };
     let is_one = part.parts == 1;
-    let whose = if is_one { cited!("the {}", Cited::words(kind)) } else { parts.count(&kind) };
+    let whose = match (is_one, crate::has_no_digit(&kind)) {
+        (true, _) => cited!("the {}", Cited::quote(kind, name)),
+        (false, true) => parts.count(&kind),
+        // A plural of `tier1` would read as another name.
+        (false, false) => cited!("{} × {}", parts.plain(0), Cited::quote(kind, name)),
+    };
     let Some(resource) = resource(part) else {
         return cited!("{} {}", whose, if is_one { "is" } else { "are" });
     };
@@ -214,6 +222,8 @@ fn resource(part: &PartUse) -> Option<Resource> {
         }
         "memory" => one("memory", ""),
         "commands" => one("command processor", "s"),
+        // Not to be taken for a mirror at another site.
+        "mirror" => one("cache mirror", "s"),
         "bus" => one("bus", "es"),
         "send" => one("network port (sending)", ""),
         "receive" => one("network port (receiving)", ""),
@@ -254,7 +264,13 @@ mod tests {
         let (part, resource) = (part.to_owned(), resource.to_owned());
         let all = PartUse { part, resource, mean_percent: 95.0, largest_percent: 95.0, parts };
         let count = Quantity::new(parts as f64, Unit::Count, Source::finding("limit/a/b", "uses.0.parts"));
-        format!("{} busy 95 % of the time{}", busy(&all, count), way(&all))
+        let subject = busy(&all, count, Source::finding("limit/a/b", "uses.0.part"));
+        let rest = subject
+            .numbers()
+            .iter()
+            .fold(subject.text().to_owned(), |rest, number| rest.replacen(&number.text, "", 1));
+        assert!(crate::has_no_digit(&rest), "every digit has its source: {subject}");
+        format!("{subject} busy 95 % of the time{}", way(&all))
     }
 
     /// Proves that cases are told without the names of settings, with what varies and what a scenario stands for.
@@ -320,6 +336,15 @@ mod tests {
                 part("drive-links", "to_drives", 1),
                 "the links to the drives are busy 95 % of the time, outwards",
             ),
+            (
+                part("drive-links-1", "from_drives", 4),
+                "the links to one group of drives are busy 95 % of the time, inwards",
+            ),
+            (part("mirror", "to_peer", 1), "the link to the second array is busy 95 % of the time"),
+            (part("controller", "mirror", 2), "the cache mirrors of 2 controllers are busy 95 % of the time"),
+            (part("tier1", "core", 1), "the tier1 is busy 95 % of the time"),
+            (part("tier1", "bus", 12), "the buses of 12 × tier1 are busy 95 % of the time"),
+            (part("write-buffer-ssd2", "core", 3), "3 × write buffer ssd2 are busy 95 % of the time"),
             (part("link", "to_host", 1), "the link is busy 95 % of the time, on the way to the host"),
             (part("link", "to_host", 4), "4 links are busy 95 % of the time, on the way to the host"),
             (

@@ -251,3 +251,46 @@ fn several_loads_are_told_together() {
     let sentences: Vec<String> = found.conclusions().iter().map(|one| one.text.to_string()).collect();
     assert!(sentences.iter().all(|text| !text.contains("8K")), "{sentences:#?}");
 }
+
+/// Proves that a case whose writes fell within its ramp is none that did not fall, beside others that fall later; and that where
+/// what follows the ramp is too short for a verdict, the fall in it is said all the same.
+#[test]
+fn a_fall_in_the_ramp_is_no_steadfastness() {
+    let ramp = [[90_000.0; 4].as_slice(), &[30_000.0; 200]].concat();
+    let fell_early = |counted: usize| {
+        let mut series = Series::writes(&ramp[..6 + counted], 5.0, 4096.0);
+        series.intervals[..6].iter_mut().for_each(|interval| interval.is_ramp = true);
+        series
+    };
+    let falling = Series::cliff(100_000.0, 40_000.0, 0.0, 24, 96, 4096.0);
+    let random = [("rw", "randwrite"), ("bs", "4k")];
+    let both = || {
+        Run::new("own").case("late", "late", &random, &falling).case(
+            "early",
+            "early",
+            &random,
+            &fell_early(190),
+        )
+    };
+    let when = |run: Run| {
+        let found = Findings::of(run.observation());
+        let conclusions: Vec<String> = found.conclusions().iter().map(|one| one.text.to_string()).collect();
+        let answers = found.summary().answers;
+        let (_, answer) = answers.into_iter().find(|(question, _)| *question == "When it falls").unwrap();
+        (answer.text.to_string(), conclusions.join("\n"))
+    };
+    let in_ramp = "\nIn the ramp before, which is not counted, they fell by 67 % after 20 s, with ";
+    let (answer, _) = when(both());
+    assert!(answer.starts_with("Writes fall by 60 % after 2.0 min") && answer.contains(in_ramp), "{answer}");
+
+    let (answer, conclusions) = when(Run::new("own").case("early", "early", &random, &fell_early(5)));
+    assert!(answer.starts_with("Whether writes fall after the ramp is not shown: "), "{answer}");
+    assert!(answer.contains(in_ramp), "{answer}");
+    assert!(
+        conclusions.contains("Whether writes fall after the ramp is not shown by any of 1 case"),
+        "{conclusions}"
+    );
+    let (answer, conclusions) = when(Run::new("own").case("early", "early", &random, &fell_early(150)));
+    assert!(answer.starts_with("Writes did not fall within the tested range") && answer.contains(in_ramp));
+    assert!(conclusions.contains("No write cliff was found after the ramp in 1 case"), "{conclusions}");
+}

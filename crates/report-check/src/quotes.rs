@@ -24,7 +24,8 @@ pub fn check(run: &Run, resolver: &Resolver<'_>, from: &Expression, own: &str) -
             if path.ends_with("/reason") {
                 reason(resolver, path, &own)?;
             }
-            text.contains(&own)
+            // The name of a part is told without its hyphens.
+            text.contains(&own) || path.ends_with("/part") && text.replace(['-', '_'], " ") == own
         }
         "setting" => {
             let Some((case, name)) = resolver.case_of(path) else { return missing() };

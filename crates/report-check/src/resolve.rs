@@ -173,6 +173,12 @@ impl<'a> Resolver<'a> {
                 };
                 Ok(match path {
                     "pass-near-constant" => rows.iter().filter(is_tail).count() as f64,
+                    // A limit without a case was left out with a reason, or not selected.
+                    "not-selected" => self.unselected_requirements() as f64,
+                    "not-shown-selected" => {
+                        let unseen = rows.iter().filter(|row| row.0 == "not-shown").count();
+                        (unseen - self.unselected_requirements()) as f64
+                    }
                     verdict => rows.iter().filter(|row| row.0 == verdict).count() as f64,
                 })
             }

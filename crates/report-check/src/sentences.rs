@@ -73,6 +73,16 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     (
+        "No write cliff was found after the ramp in [count(no-write-cliff)] with writes, the longest of [length_s]: *. Whether \
+         longer load would bring one is not proven.",
+        None,
+    ),
+    (
+        "Whether writes fall after the ramp is not shown by any of [count(no-write-cliff)] with writes; of the longest, \
+         [length_s]: *.",
+        None,
+    ),
+    (
         "Whether writes fall is not shown by any of [count(no-write-cliff)] with writes; of the longest, [length_s]: *.",
         None,
     ),
@@ -90,15 +100,20 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
         None,
     ),
     ("It saturates at * = [at], with [iops] at [mean_latency_ns] (*).", None),
+    (
+        "The host that made the load saturates at * = [at], with [iops] at [mean_latency_ns] (*): where the target does is not \
+         shown.",
+        None,
+    ),
     ("It does not saturate within the * tested: the last step still gains (*).", None),
     (
         "Blocks of [best_bs] suit it best: [iops_share_percent] of the largest IOPS and [bw_bytes_per_s]; from \
-         [best_bs_for_bandwidth] on, bandwidth is within [knee-tolerance] of the largest.",
+         [best_bs_for_bandwidth] on, bandwidth is within [knee-tolerance] of the largest (*).",
         None,
     ),
     (
         "From [from_bs] on the same bytes move each second, [bw_bytes_per_s] (± [deviation_percent]): larger blocks are as \
-         many fewer operations.",
+         many fewer operations (*).",
         None,
     ),
     (
@@ -155,6 +170,7 @@ const SENTENCES: &[(&str, Option<Superlative>)] = &[
     ("Up to ‹lasting›, over the measured [duration_s] and [duration_s].", None),
     ("Writes did not fall within the tested range, at most [length_s] at a stretch.", None),
     ("Whether writes fall is not shown: *", None),
+    ("Whether writes fall after the ramp is not shown: *", None),
     ("Writes fall by ‹depth› after ‹onset›, with ‹written› written*.", None),
     (
         "In [count(write-cliff)] of [count(write-cliff)] that write long enough, writes fall by ‹depth› after ‹onset›, with \
@@ -334,7 +350,7 @@ const PARTS: &[(&str, &[&str])] = &[
 pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &Value) {
     for sentence in report["sentences"].as_array().into_iter().flatten() {
         let part = sentence["part"].as_str().unwrap_or_default();
-        if matches!(part, "verdict" | "model") {
+        if matches!(part, "verdict" | "decision" | "model") {
             first_page(found, run, resolver, part, sentence);
         }
         if !matches!(part, "found" | "in-short") {
@@ -354,6 +370,7 @@ pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &
                 ),
             }
             loads(found, resolver, part, &line.0, &line.1);
+            saturation(found, report, part, &line.0, &line.1);
         }
     }
     for tile in report["tiles"].as_array().into_iter().flatten() {
@@ -362,7 +379,7 @@ pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &
 }
 
 /// Words of parameters by their origin, and of limits by what came of them.
-const COUNTED: [(&str, &str); 9] = [
+const COUNTED: [(&str, &str); 11] = [
     ("origin/fitted", " fitted to measurements"),
     ("origin/published", " published"),
     ("origin/datasheet", " from datasheets"),
@@ -372,6 +389,8 @@ const COUNTED: [(&str, &str); 9] = [
     ("fail", " not kept, "),
     ("not-shown", " not shown"),
     ("pass-near-constant", " kept by percentiles"),
+    ("not-selected", " of the plan: none of the cases that would show them was selected"),
+    ("not-shown-selected", " of the plan: the cases that would show them have no result"),
 ];
 
 /// The verdict and what the model is: each count stands before the words of what it counts, and what is not kept is not kept.
@@ -642,6 +661,36 @@ fn loads(found: &mut Findings, resolver: &Resolver<'_>, part: &str, text: &str, 
             place += 1;
         }
         since.clear();
+    }
+}
+
+/// What saturates is the host where it limits one of the cases, and the target where it does not.
+fn saturation(found: &mut Findings, report: &Value, part: &str, text: &str, numbers: &[(usize, Value)]) {
+    let of_host = text.starts_with("The host that made the load saturates");
+    if !of_host && !text.starts_with("It saturates") {
+        return;
+    }
+    let findings = || report["findings"].as_array().into_iter().flatten();
+    let sources = numbers.iter().filter_map(|(_, number)| Expression::parse(number["from"].as_str()?));
+    let id = sources.into_iter().find_map(|from| match from {
+        Expression::Source(kind, path) if kind == "finding" => {
+            path.rsplit_once('/').map(|(id, _)| id.to_owned())
+        }
+        _ => None,
+    });
+    let Some(own) = findings().find(|finding| finding["id"].as_str() == id.as_deref()) else {
+        return found.add(part, format!("a saturation without a finding: “{text}”"));
+    };
+    let cases: Vec<&Value> =
+        own["rests_on"].as_array().into_iter().flatten().map(|basis| &basis["case"]).collect();
+    let is_host = findings().any(|finding| {
+        finding["kind"] == "limit"
+            && finding["by"] == "generator"
+            && finding["stage"] == own["stage"]
+            && cases.contains(&&finding["case"])
+    });
+    if is_host != of_host {
+        found.add(part, format!("the host limits a case: {is_host}, but “{text}”"));
     }
 }
 

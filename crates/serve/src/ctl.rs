@@ -33,10 +33,7 @@ pub fn ctl(socket: &Path, words: &[String]) -> Result<Value, ServeError> {
             SetOutcome::Made { .. } => Ok(json!({})),
             SetOutcome::Refused { reason } => Err(ServeError::Refused(reason)),
         },
-        Verb::Event { name, arguments } => {
-            driver.event(&name, &arguments).map_err(refused)?;
-            Ok(json!({}))
-        }
+        Verb::Event { name, arguments } => driver.answer_of_event(&name, &arguments).map_err(refused),
     }
 }
 

@@ -63,6 +63,12 @@ pub(crate) fn known(
     volumes.collect()
 }
 
+/// Answer to an order about a volume: its size, null where it is gone, and what is free now.
+fn answer(volume: &Volume, map: &VolumeMap, name: &str) -> Value {
+    let size_bytes = map.find(name).ok().map(|volume| volume.size_bytes);
+    json!({"volume": name, "size_bytes": size_bytes, "free_bytes": free_bytes(volume, map)})
+}
+
 fn refused(error: &MapError) -> ResponseError {
     refuse(ErrorKind::Refused, error.to_string())
 }
@@ -127,7 +133,7 @@ impl Controlled {
             | VolumeChange::Delete { name }
             | VolumeChange::Keep { name, .. } => name,
         };
-        Ok(json!({"volume": name, "free_bytes": free_bytes(&volume, &after)}))
+        Ok(answer(&volume, &after, &name))
     }
 
     fn initialise(&self, volume: &Volume, map: &VolumeMap, name: &str) -> Result<Value, ResponseError> {
@@ -141,7 +147,7 @@ impl Controlled {
             thin.write_zeroes(0, size_bytes, true, false).map_err(|error| failed(&error))?;
         }
         volume.flush().map_err(|error| failed(&error))?;
-        Ok(json!({"volume": name, "free_bytes": free_bytes(volume, map)}))
+        Ok(answer(volume, map, name))
     }
 
     /// Returns what is kept with a new volume.

@@ -73,7 +73,7 @@ impl Part {
 
     /// Part that a twin counts the busy time of: `link-3`, `to_host_busy_ns`.
     pub(crate) fn of_counter(entity: &str, name: &str) -> Part {
-        match (Part::kind_of(entity), name) {
+        match (twin::without_group(Part::kind_of(entity)), name) {
             (_, "parity_engine_busy_ns") => Part::Parity,
             (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
             ("mirror" | "replication", _) => Part::Mirror,
@@ -219,6 +219,21 @@ mod tests {
                 "{}: {scaled:?}",
                 shipped.name
             );
+        }
+    }
+
+    /// Proves that the links to the drives and the write buffers of one of several groups belong to what those of an array of one group
+    /// do.
+    #[test]
+    fn parts_of_a_group_are_told_as_those_of_the_array() {
+        for (entity, part) in [
+            ("drive-links", Part::Backend),
+            ("drive-links-1-0", Part::Backend),
+            ("node-0/write-buffer", Part::Cache),
+            ("node-0/write-buffer-ssd2", Part::Cache),
+            ("drive-3", Part::Drives),
+        ] {
+            assert_eq!(Part::of_counter(entity, "busy_ns"), part, "{entity}");
         }
     }
 

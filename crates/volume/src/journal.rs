@@ -124,31 +124,35 @@ impl Journal {
         }
         let journal = Journal::with(block_store, volume, halves);
         let older = usize::from(halves[1].epoch < halves[0].epoch);
-        let records = journal.read_records(older, &path, &mut visit)?;
         let newer = 1 - older;
+        let goes_on = journal.goes_on_after(newer)?.filter(|(epoch, _)| *epoch == halves[older].epoch);
+        let ended = goes_on.map(|(_, records)| records);
+        // A record behind that end is one whose writing failed, as far as its writer knew: it was never acknowledged, and what the
+        // newer half says was made without it.
+        let records = journal.read_records(older, ended.unwrap_or(u64::MAX), &path, &mut visit)?;
         journal.state().end = End::of(newer);
-        if journal
-            .goes_on_after(newer)?
-            .is_some_and(|(epoch, end)| epoch == halves[older].epoch && end != records)
-        {
+        if ended.is_some_and(|ended| records < ended) {
             // At once: should the older half be forgotten first, and the power fail then, it would seem to count.
             journal.write_header(&mut journal.state(), newer)?;
             journal.sync()?;
         } else {
-            journal.read_records(newer, &path, &mut visit)?;
+            journal.read_records(newer, u64::MAX, &path, &mut visit)?;
         }
         Ok(journal)
     }
 
-    /// Hands out the records of a half and returns how many there are.
+    /// Hands out the records of a half, so many at most, and returns how many there are.
     fn read_records(
         &self,
         half: usize,
+        most: u64,
         path: &dyn Fn() -> String,
         visit: &mut dyn FnMut(Change<'_>) -> Result<(), VolumeError>,
     ) -> Result<u64, VolumeError> {
         let (mut number, mut offset_bytes) = (0, RECORDS_OFFSET_BYTES);
-        while let Some(record) = self.read_record(half, offset_bytes, number)? {
+        while number < most
+            && let Some(record) = self.read_record(half, offset_bytes, number)?
+        {
             let mut outcome = Ok(());
             let is_sound = record.for_each(|change| {
                 if outcome.is_ok() {
@@ -415,5 +419,27 @@ mod tests {
         assert_eq!(open(&block_store).1, [1], "another start");
         journal.forget_older().unwrap();
         assert_eq!(open(&block_store).1, [0; 0], "the older half is forgotten");
+    }
+
+    /// Proves that a record which reached the medium though its writing failed takes nothing acknowledged with it: neither what was
+    /// appended after it in its place, nor what went to the other half; and that it does not count itself where that goes on.
+    #[test]
+    fn a_failed_record_that_was_written_takes_nothing_with_it() {
+        let block_store = Arc::new(MemoryBlockStore::default());
+        let journal = Journal::create(block_store.clone(), VOLUME).unwrap();
+        let append_in_vain = |stripe: u64| {
+            let end = journal.state().end;
+            append(&journal, stripe);
+            journal.state().end = end;
+        };
+        append(&journal, 1);
+        append_in_vain(8);
+        append(&journal, 2);
+        assert_eq!(open(&block_store).1, [1, 2]);
+        append_in_vain(9);
+        journal.turn().unwrap();
+        append(&journal, 3);
+        journal.sync().unwrap();
+        assert_eq!(open(&block_store).1, [1, 2, 3]);
     }
 }

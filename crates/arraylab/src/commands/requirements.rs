@@ -7,7 +7,8 @@ use findings::{RequirementRow, RequirementVerdict, RunVerdict};
 use std::path::Path;
 use store::Run;
 
-/// Says the sheet where the plan has requirements, and returns false where one is not kept or could not be judged.
+/// Says the sheet where the plan has requirements, and returns false where one of those that the run was to judge is not kept or
+/// could not be judged. Limits on stages that were not selected are named, and nothing was asked about them.
 pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     let reader = Run::open_read_only(directory)?;
     let plan = findings::kept_plan(reader.manifest(), &reader.cases()?)?;
@@ -21,7 +22,7 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
             vec![
                 word(row.verdict).to_owned(),
                 row.says.clone(),
-                format!("{} {}", row.stage, row.case),
+                place(row),
                 row.measured.map_or_else(|| "–".to_owned(), |measured| in_words(row, measured)),
                 limit(row),
             ]
@@ -37,10 +38,16 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     print_notice(render(&columns, &lines).trim_end());
     for row in &rows {
         if let Some(because) = &row.because {
-            print_notice(&format!("not shown: {} ({} {}): {because}", row.says, row.stage, row.case));
+            print_notice(&format!("not shown: {} ({}): {because}", row.says, place(row)));
         }
     }
-    Ok(findings::run_verdict(&rows) == RunVerdict::Pass)
+    let selected: Vec<RequirementRow> = rows.into_iter().filter(|row| row.is_selected).collect();
+    Ok(selected.is_empty() || findings::run_verdict(&selected) == RunVerdict::Pass)
+}
+
+/// Stage and case; the stage alone where none of its cases was selected.
+fn place(row: &RequirementRow) -> String {
+    format!("{} {}", row.stage, row.case).trim_end().to_owned()
 }
 
 fn word(verdict: RequirementVerdict) -> &'static str {

@@ -96,6 +96,7 @@ fn in_words(answer: &Value) -> String {
         |answer: &Value| answer["progress_percent"].as_f64().map(|percent| format!(", {percent:.0} %"));
     match answer {
         Value::Object(members) if members.is_empty() => "done\n".to_owned(),
+        Value::Object(members) if members.contains_key("volume") => of_volume(answer),
         _ if answer["ready"] == true => "ready: all drives are present\n".to_owned(),
         _ if answer["ready"] == false => format!(
             "not ready: {}{}\n",
@@ -106,6 +107,14 @@ fn in_words(answer: &Value) -> String {
         // No answer holds what JSON cannot print.
         other => format!("{}\n", serde_json::to_string_pretty(other).unwrap_or_default()),
     }
+}
+
+/// The answer to `create`, `resize`, `initialise` or `delete`.
+fn of_volume(answer: &Value) -> String {
+    let bytes = |name: &str| answer[name].as_u64().map(units::human_bytes);
+    let size = bytes("size_bytes").unwrap_or_else(|| "deleted".to_owned());
+    let free = bytes("free_bytes").unwrap_or_default();
+    format!("{}: {size}; {free} of the array are free\n", answer["volume"].as_str().unwrap_or_default())
 }
 
 impl From<ServeError> for Failure {
@@ -131,6 +140,10 @@ mod tests {
         let rebuilding =
             json!({"ready": false, "progress_percent": 41.7, "message": "degraded or rebuilding"});
         assert_eq!(in_words(&rebuilding), "not ready: degraded or rebuilding, 42 %\n");
+        let created = json!({"volume": "logs", "size_bytes": 64 << 20, "free_bytes": 32 << 20});
+        assert_eq!(in_words(&created), "logs: 64 MiB; 32 MiB of the array are free\n");
+        let deleted = json!({"volume": "logs", "size_bytes": null, "free_bytes": 96 << 20});
+        assert_eq!(in_words(&deleted), "logs: deleted; 96 MiB of the array are free\n");
         assert!(in_words(&json!([{"service": "node-0/server-1"}])).contains("\n    \"service\": "));
     }
 }

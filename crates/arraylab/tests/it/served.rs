@@ -115,6 +115,36 @@ fn ctl_ends_with_what_came_of_it() {
     assert_eq!(refuse(&["ctl", &path("nothing"), "status"]).0, Some(3));
 }
 
+/// Proves that who makes a volume, makes it larger or deletes it is told its size and what is free: in words in a terminal, as JSON
+/// into a pipe.
+#[test]
+fn ctl_says_what_became_of_a_volume() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_arraylab");
+    let (socket, data) = (directory.path().join("a.sock"), directory.path().join("data"));
+    let ctl = |words: &str| format!("{program} ctl \"$ARRAYLAB_CONTROL\" {words}");
+    let in_terminal = |words: &str| format!("script -qec '{}' /dev/null </dev/null", ctl(words));
+    let command = [
+        ctl("resize vol0 16m"),
+        in_terminal("create logs 8m"),
+        in_terminal("resize logs 4m"),
+        ctl("delete logs"),
+    ]
+    .join(" && ");
+    let array = "raid-levels,raid=5,disks=3,capacity=16m";
+    let words = ["serve", array, "--socket", socket.to_str().unwrap(), "--data", data.to_str().unwrap()];
+    let output = crate::support::arraylab(&[&words[..], &["--untimed", "--run", &command]].concat());
+    let printed_text = crate::support::text(&output.stdout).replace('\r', "");
+    let (_, said) = printed_text.split_once('\n').unwrap();
+    assert_eq!(
+        said,
+        "{\"volume\":\"vol0\",\"size_bytes\":16777216,\"free_bytes\":16777216}\n\
+         logs: 8 MiB; 8 MiB of the array are free\n\
+         logs: 4 MiB; 12 MiB of the array are free\n\
+         {\"volume\":\"logs\",\"size_bytes\":null,\"free_bytes\":16777216}\n"
+    );
+}
+
 /// Proves that `ctl` in a terminal answers in words and a table, and with JSON into a pipe or with `--json`.
 #[test]
 fn ctl_is_readable_in_a_terminal() {

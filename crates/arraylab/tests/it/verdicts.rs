@@ -71,6 +71,50 @@ fn left_out_stages_are_named() {
     assert!(all.contains(whole) && !part.contains(whole) && part.contains(of_some));
 }
 
+/// Proves that a run of some stages names the limits on the others as not shown, on the screen and on the page, which then passes
+/// nothing as a whole; that it ends well where all that was selected is kept, and badly where that is not; and that a run of some
+/// cases does not say that everything was kept.
+#[test]
+fn limits_on_what_was_not_selected_are_not_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let run_part = |name: &str, limits: &str, selection: &[&str]| {
+        let path = directory.path().join(format!("{name}.yaml"));
+        std::fs::write(&path, plan(limits)).unwrap();
+        let run = directory.path().join(name);
+        let (path, run) = (path.to_str().unwrap(), run.to_str().unwrap());
+        let output =
+            arraylab(&[&["run", path, "--target", "twin:raid-levels", "--out", run], selection].concat());
+        let page = succeed(&["report", run, "--format", "json"]);
+        let html = directory.path().join("page.html");
+        succeed(&["report", run, "--out", html.to_str().unwrap()]);
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        (output.status.code(), text(&output.stderr), page, std::fs::read_to_string(html).unwrap())
+    };
+    let both = "{ says: no read fails, quantity: read.errors, at_most: 0, stage: reads }\n  - { says: none beside writes, \
+                quantity: read.errors, at_most: 0, stage: both }";
+    let (code, printed_text, page, html) = run_part("part", both, &["--stage", "reads"]);
+    assert_eq!(code, Some(0), "{printed_text}");
+    let why = "none of its cases was selected for this run";
+    assert!(printed_text.contains(&format!("not shown: none beside writes (both): {why}")), "{printed_text}");
+    assert_eq!(printed_text.matches("PASS").count(), 1, "{printed_text}");
+    assert_eq!(page["verdict"], "none");
+    let sentences = page["sentences"].to_string();
+    assert!(sentences.contains("1 limit kept, 0 not kept, 1 not shown."), "{sentences}");
+    let unselected = "1 limit of the plan: none of the cases that would show them was selected.";
+    assert!(sentences.contains(unselected) && page["tables"].to_string().contains(why), "{sentences}");
+    assert!(html.contains("could not all be judged") && html.contains(unselected));
+
+    let broken = "{ quantity: iops, at_least: 1000000000, stage: reads }\n  - { quantity: iops, at_least: 1, stage: both }";
+    let (code, printed_text, page, _) = run_part("broken", broken, &["--stage", "reads"]);
+    assert_eq!((code, &page["verdict"]), (Some(1), &"fail".into()), "{printed_text}");
+    let other = "{ quantity: iops, at_least: 1, stage: both }";
+    let (code, printed_text, page, html) = run_part("other", other, &["--stage", "reads"]);
+    assert_eq!((code, &page["verdict"]), (Some(0), &"none".into()), "{printed_text}");
+    assert!(!html.contains("The plan requires nothing"));
+    let (_, _, _, html) = run_part("only", other, &["--only", "rw=randread,randrw"]);
+    assert!(!html.contains("Everything that the plan requires was kept."));
+}
+
 /// Runs a plan of one stage in which a drive fails, with a limit that every run keeps, and gives its exit status, what was printed
 /// and the first page of its report.
 fn drive_lost(target: &str, event: &str, more: &[&str]) -> (Option<i32>, String, String) {
@@ -108,6 +152,13 @@ fn a_limit_is_not_shown_without_its_event() {
         page.contains("Failures: a lost drive and its rebuild, a lost path, a firmware update."),
         "{page}"
     );
+
+    // The link between two sites can fail as well, and only there.
+    let (code, printed_text, page) = drive_lost("twin:two-sites", lost, &[]);
+    assert_eq!(code, Some(0), "{printed_text}");
+    let link =
+        "Failures: a lost controller, a lost path, a lost link to the second array, a firmware update.";
+    assert!(page.contains(link), "{page}");
 
     let never = "{ when: { written: 1g }, action: drive-failure, with: { drive: 0 } }";
     let failover = "{ at: 20%, action: controller-failover, with: { controller: 0 } }";

@@ -134,8 +134,9 @@ impl Findings {
         let cases = Quantity::count_of(&all);
         let text = match longest {
             Some((finding, fact)) => cited!(
-                "No write cliff was found in {} with writes, the longest of {}: {}. Whether longer load would bring one is not \
+                "No write cliff was found{} in {} with writes, the longest of {}: {}. Whether longer load would bring one is not \
                  proven.",
+                self.beyond_ramp(),
                 cases.count("case"),
                 finding.number("length_s").duration(),
                 reason(finding, fact)
@@ -143,7 +144,8 @@ impl Findings {
             None => {
                 let (finding, fact) = none.iter().max_by(|a, b| a.1.length_s.total_cmp(&b.1.length_s))?;
                 cited!(
-                    "Whether writes fall is not shown by any of {} with writes; of the longest, {}: {}.",
+                    "Whether writes fall{} is not shown by any of {} with writes; of the longest, {}: {}.",
+                    self.beyond_ramp(),
                     cases.count("case"),
                     finding.number("length_s").duration(),
                     reason(finding, fact)

@@ -2,7 +2,7 @@
 
 use super::{Conclusion, one};
 use crate::cited::{Cited, Quantity, Source, Unit};
-use crate::finding::Fact;
+use crate::finding::{Fact, Finding};
 use crate::{Findings, Kind, cited};
 
 impl Findings {
@@ -52,12 +52,13 @@ impl Findings {
                 65,
                 finding,
                 cited!(
-                    "Blocks of {} suit it best: {} of the largest IOPS and {}; from {} on, bandwidth is within {} of the largest.",
+                    "Blocks of {} suit it best: {} of the largest IOPS and {}; from {} on, bandwidth is within {} of the largest ({}).",
                     finding.number("best_bs").block(),
                     finding.number("iops_share_percent").percent(),
                     finding.number("bw_bytes_per_s").bandwidth(),
                     finding.number("best_bs_for_bandwidth").block(),
-                    Quantity::constant("knee-tolerance", 0.10).percent()
+                    Quantity::constant("knee-tolerance", 0.10).percent(),
+                    self.load_but_size(finding)
                 ),
             )
         });
@@ -66,10 +67,11 @@ impl Findings {
                 60,
                 finding,
                 cited!(
-                    "From {} on the same bytes move each second, {} (± {}): larger blocks are as many fewer operations.",
+                    "From {} on the same bytes move each second, {} (± {}): larger blocks are as many fewer operations ({}).",
                     finding.number("from_bs").block(),
                     finding.number("bw_bytes_per_s").bandwidth(),
-                    finding.number("deviation_percent").percent_with(1)
+                    finding.number("deviation_percent").percent_with(1),
+                    self.load_but_size(finding)
                 ),
             )),
             _ => None,
@@ -88,14 +90,17 @@ impl Findings {
         );
         let (finding, saturation) = found.first()?;
         let setting = Cited::quote(&saturation.setting, Source::finding(&finding.id, "setting"));
+        let host = self.host_limit(finding);
         let text = match saturation.at {
             Some(_) => cited!(
-                "It saturates at {} = {}, with {} at {} ({}).",
+                "{} at {} = {}, with {} at {} ({}){}.",
+                if host.is_some() { "The host that made the load saturates" } else { "It saturates" },
                 setting,
                 finding.number("at").with_unit(Unit::Setting).plain(0),
                 finding.number("iops").iops(),
                 finding.number("mean_latency_ns").latency(),
-                self.load_of(finding)
+                self.load_of(finding),
+                if host.is_some() { ": where the target does is not shown" } else { "" }
             ),
             None => cited!(
                 "It does not saturate within the {} tested: the last step still gains ({}).",
@@ -103,7 +108,17 @@ impl Findings {
                 self.load_of(finding)
             ),
         };
-        Some(one(55, finding, text))
+        let ids = [*finding].into_iter().chain(host).map(|finding| finding.id.clone()).collect();
+        Some(Conclusion { weight: 55, text, findings: ids })
+    }
+
+    /// The finding that the host limits one of the cases that a finding rests on: then no more load would say anything of the target.
+    fn host_limit(&self, of: &Finding) -> Option<&Finding> {
+        let is_of = |case: &str| of.rests_on.iter().any(|basis| &*basis.case == case);
+        self.of_kind(Kind::Limit).find(|finding| {
+            let is_host = matches!(&finding.fact, Fact::Limit(limit) if limit.by == "generator");
+            is_host && finding.stage == of.stage && finding.case.as_deref().is_some_and(is_of)
+        })
     }
 
     pub(super) fn penalties(&self) -> Vec<Conclusion> {

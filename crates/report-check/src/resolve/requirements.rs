@@ -19,7 +19,19 @@ impl<'a> Resolver<'a> {
             .any(|case| case.stage == stage && case.name == name)
     }
 
-    /// Verdict, case and quantity of each requirement and each case that must keep it; no case where all were left out.
+    /// Counts the requirements none of whose cases is in the run, though none was left out with a reason.
+    pub(super) fn unselected_requirements(&self) -> usize {
+        let left_out = self.run.manifest["left_out"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_unselected = |row: &&Value| {
+            let about = |case: &Case| {
+                Some(case.stage.as_str()) == row["stage"].as_str() && holds(&row["cases"], case)
+            };
+            !self.run.cases.iter().any(about) && !left_out.iter().any(|case| case["stage"] == row["stage"])
+        };
+        self.run.plan["require"].as_array().into_iter().flatten().filter(is_unselected).count()
+    }
+
+    /// Verdict, case and quantity of each requirement and each case that must keep it; no case where none is in the run.
     pub(super) fn rows_of_requirements(&self) -> Vec<(&'static str, Option<&'a Case>, &'a str)> {
         let mut verdicts = Vec::new();
         for row in self.run.plan["require"].as_array().into_iter().flatten() {
@@ -33,9 +45,8 @@ impl<'a> Resolver<'a> {
             // A limit of one direction is about the cases that have it; about all where none has.
             let with: Vec<&Case> = about().filter(|case| has_direction(case, quantity)).collect();
             let cases = if with.is_empty() { about().collect() } else { with };
-            // All cases that would show it were left out.
-            let left_out = self.run.manifest["left_out"].as_array().into_iter().flatten();
-            if cases.is_empty() && left_out.clone().any(|case| case["stage"] == stage) {
+            // All cases that would show it were left out, or others selected.
+            if cases.is_empty() {
                 verdicts.push(("not-shown", None, quantity));
             }
             for case in cases {

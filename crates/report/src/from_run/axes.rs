@@ -10,7 +10,7 @@ use units::human_count;
 type Settings = Map<String, Value>;
 
 /// The settings that vary, the leading ones first. A setting that follows from those before it (`rw` from
-/// `rwmixread`) is none: it adds no case.
+/// `rwmixread`) is none: it adds no case. One that a case has alone is an axis, or nothing would name the case.
 pub fn varying<'a>(cases: &[&'a Settings], preferred: &[&str]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for settings in cases {
@@ -42,7 +42,9 @@ pub fn varying<'a>(cases: &[&'a Settings], preferred: &[&str]) -> Vec<&'a str> {
             .collect();
         let mut known: BTreeMap<&str, &str> = BTreeMap::new();
         let follows = keys.iter().zip(&texts).all(|(key, text)| *known.entry(key).or_insert(text) == text);
-        if !follows {
+        let is_nameless = |settings: &&&Settings| !axes.iter().any(|axis| settings.contains_key(*axis));
+        let names_a_case = cases.iter().filter(is_nameless).any(|settings| settings.contains_key(name));
+        if !follows || names_a_case {
             axes.push(name);
             keys.iter_mut().zip(&texts).for_each(|(key, text)| {
                 key.push('\n');
@@ -212,6 +214,17 @@ mod tests {
         let values =
             [json!({"rw": "read", "bs": 1}), json!({"rw": "write", "bs": 1}), json!({"rw": "read", "bs": 2})];
         assert_eq!(varying(&cases(&values), &[]), ["bs", "rw"]);
+    }
+
+    /// Proves that a case which is told by a setting that no other has is named by it, though it is the only one left without a name.
+    #[test]
+    fn each_case_has_a_name() {
+        let on = json!({"thin": "on", "mirror": "on", "replication": "on"});
+        let values = [on, json!({"thin": "off"}), json!({"mirror": "off"}), json!({"replication": "off"})];
+        assert_eq!(
+            varying(&cases(&values), &["thin", "mirror", "replication"]),
+            ["thin", "mirror", "replication"]
+        );
     }
 
     /// Proves which scale each kind of setting gets.

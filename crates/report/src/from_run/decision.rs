@@ -27,7 +27,7 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
         None => Vec::new(),
     };
     let facts = Facts {
-        falls: found.is_some_and(|found| has_kind(found, "write-cliff/")),
+        falls: found.is_some_and(|found| has_kind(found, "write-cliff/") || has_kind(found, "ramp-fall/")),
         long_write: source
             .done()
             .any(|(_, result)| result.write.is_some() && result.duration_s >= LONG_WRITE_S),
@@ -45,17 +45,20 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
 }
 
 /// Failures that an array is bought to survive, by the action or the record of a plan's events, and as a reader knows them.
-const FAILURES: [(&str, &str); 5] = [
+const FAILURES: [(&str, &str); 6] = [
     ("drive-failure", "a lost drive and its rebuild"),
     (CONTROLLER_LOST, "a lost controller"),
     (NODE_LOST, "a lost node"),
     (PATH_LOST, "a lost path"),
+    (MIRROR_LINK_LOST, "a lost link to the second array"),
     ("firmware-update", "a firmware update"),
 ];
 /// Action that takes a controller away; controllers of a cluster are lost with their nodes.
 const CONTROLLER_LOST: &str = "controller-failover";
 /// Action that takes a node of a cluster away.
 const NODE_LOST: &str = "node-failure";
+/// Action that takes away the link of a mirror.
+const MIRROR_LINK_LOST: &str = "mirror-link-failure";
 /// Record of a path that was lost, by whatever cause.
 const PATH_LOST: &str = "path-lost";
 
@@ -65,15 +68,20 @@ fn untested_failures(source: &Source<'_>) -> Result<Vec<&'static str>, ReportErr
     let is_tested = |action: &str| {
         taken.has(action) || action == PATH_LOST && events.iter().any(|event| event.kind == PATH_LOST)
     };
-    let other = if is_cluster(source) { CONTROLLER_LOST } else { NODE_LOST };
-    let untested = FAILURES.iter().filter(|(action, _)| *action != other && !is_tested(action));
+    let may_happen = |action: &str| match action {
+        CONTROLLER_LOST => !has_part(source, "nodes"),
+        NODE_LOST => has_part(source, "nodes"),
+        MIRROR_LINK_LOST => has_part(source, "mirror") || has_part(source, "replication"),
+        _ => true,
+    };
+    let untested = FAILURES.iter().filter(|(action, _)| may_happen(action) && !is_tested(action));
     Ok(untested.map(|(_, shown)| *shown).collect())
 }
 
-/// Returns whether the run's array is a twin's that has nodes; nobody knows it of a device.
-fn is_cluster(source: &Source<'_>) -> bool {
-    let Some(array) = source.manifest.array.as_ref().filter(|_| source.is_simulated()) else { return false };
-    has_key(&array.text, "nodes")
+/// Returns true if the run's array is a twin's that has a part; nobody knows it of a device.
+fn has_part(source: &Source<'_>, part: &str) -> bool {
+    let array = source.manifest.array.as_ref().filter(|_| source.is_simulated());
+    array.is_some_and(|array| has_key(&array.text, part))
 }
 
 fn list(failures: &[&'static str]) -> Cited {
@@ -160,12 +168,21 @@ fn not_tested(source: &Source<'_>, rows: &[RequirementRow], facts: &Facts) -> Ve
             ));
         }
     }
-    let unseen = rows.iter().filter(|row| row.verdict == RequirementVerdict::NotShown).count();
-    if unseen > 0 {
-        let from = findings::Source::other("requirements", "not-shown");
+    let unseen = |is_selected: bool, which: &str| {
+        let is_unseen = |row: &&RequirementRow| {
+            row.verdict == RequirementVerdict::NotShown && row.is_selected == is_selected
+        };
+        let count = rows.iter().filter(is_unseen).count();
+        let from = findings::Source::other("requirements", which);
+        (count > 0).then(|| Quantity::new(count as f64, Unit::Count, from).count("limit"))
+    };
+    if let Some(limits) = unseen(false, "not-selected") {
+        missing.push(cited!("{} of the plan: none of the cases that would show them was selected.", limits));
+    }
+    if let Some(limits) = unseen(true, "not-shown-selected") {
         missing.push(cited!(
             "{} of the plan: the cases that would show them have no result, are too short, or lack an event of the plan.",
-            Quantity::new(unseen as f64, Unit::Count, from).count("limit")
+            limits
         ));
     }
     for (status, which) in [

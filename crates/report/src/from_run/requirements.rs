@@ -40,11 +40,11 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
         .into_iter()
         .chain(says_why.then(|| Column::words("Not shown because")))
         .collect(),
-        rows: rows.iter().map(|row| cells(plan, row, says_why)).collect(),
+        rows: rows.iter().map(|row| cells(source, plan, row, says_why)).collect(),
     }))
 }
 
-fn cells(plan: &plan::Plan, row: &RequirementRow, says_why: bool) -> Vec<Cited> {
+fn cells(source: &Source<'_>, plan: &plan::Plan, row: &RequirementRow, says_why: bool) -> Vec<Cited> {
     let kind = Kind::of(row.quantity);
     let is_its = |requirement: &plan::Requirement| {
         requirement.says == row.says
@@ -75,11 +75,20 @@ fn cells(plan: &plan::Plan, row: &RequirementRow, says_why: bool) -> Vec<Cited> 
         let why = row.because.as_deref().unwrap_or_default();
         Cited::quote(why, findings::Source::quote("requirement"))
     });
+    // The names of a stage or case that is not in the run stand in the plan and the manifest alone.
+    let is_in_run = source.cases.iter().any(|case| case.stage == row.stage && case.name == row.case);
+    let (stage, case) = match is_in_run {
+        true => (stage_name(&row.stage), case_name(&row.stage, &row.case)),
+        false => (
+            Cited::quote(&row.stage, findings::Source::quote("plan")),
+            Cited::quote(&row.case, findings::Source::quote("manifest")),
+        ),
+    };
     let cells = [
         verdict.into(),
         Cited::quote(&row.says, findings::Source::quote("plan")),
-        stage_name(&row.stage),
-        case_name(&row.stage, &row.case),
+        stage,
+        case,
         percentile_words(&quantity::words(row.quantity)),
         limit,
         measured.unwrap_or_default(),

@@ -52,10 +52,16 @@ pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError
         RunVerdict::Fail => Some(false),
         RunVerdict::None => None,
     };
-    let is_part = !source.left_out_stages().is_empty();
+    let manifest = source.manifest;
+    let lacks_stages = !source.left_out_stages().is_empty();
+    let lacks_cases =
+        !manifest.selection.only.is_empty() || !manifest.left_out.is_empty() || manifest.shard.is_some();
     let meaning = match (passed, rows.is_empty()) {
-        (Some(true), _) if is_part => {
+        (Some(true), _) if lacks_stages => {
             "Everything that the plan requires of the stages that were run was kept; it has others."
+        }
+        (Some(true), _) if lacks_cases => {
+            "Everything that the plan requires of the cases that were run was kept; it has others."
         }
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",

@@ -79,8 +79,9 @@ fn special(result: &CaseResult) -> Vec<String> {
     special
 }
 
-/// Drives, host ports and hosts, where they are known: those of a twin, and the hosts of a measurement.
-fn parts(manifest: &Manifest) -> (Option<u64>, Option<u64>, Option<u64>) {
+/// Drives, host ports and hosts, where they are known: those of a twin, and the hosts of a measurement. The drives of a second array
+/// store nothing more, and published figures are those of one.
+pub(super) fn parts(manifest: &Manifest) -> (Option<u64>, Option<u64>, Option<u64>) {
     let parsed = manifest.array.as_ref().filter(|_| manifest.engine == "sim");
     let Some(array) = parsed.and_then(|array| plan::parse_array(&array.source, &array.text).ok()) else {
         let hosts = (manifest.engine != "import").then(|| manifest.hosts.len().max(1) as u64);
@@ -91,5 +92,6 @@ fn parts(manifest: &Manifest) -> (Option<u64>, Option<u64>, Option<u64>) {
         let all: u64 = parts.iter().map(|part| u64::from(part.count)).sum();
         Some(all).filter(|all| *all > 0)
     };
-    (count(&topology.drives), count(&topology.links), count(&topology.hosts))
+    let drives: u64 = array.parts.groups.iter().map(|group| u64::from(array.parts.drives_of(group))).sum();
+    (Some(drives).filter(|drives| *drives > 0), count(&topology.links), count(&topology.hosts))
 }

@@ -145,3 +145,13 @@ fn figures_of_shipped_twins_have_conditions() {
         }
     }
 }
+
+/// Proves that the drives of a mirrored pair are those of one array: figures for each drive are compared with published ones of one.
+#[test]
+fn a_second_array_adds_no_drives() {
+    let array = plan::load_array("two-sites").unwrap();
+    let array = store::SourceText { name: array.name, source: array.source, text: array.text };
+    let manifest =
+        store::Manifest { engine: "sim".to_owned(), array: Some(array), ..store::Manifest::default() };
+    assert_eq!(super::run::parts(&manifest), (Some(12), Some(8), Some(2)));
+}
