@@ -49,6 +49,6 @@ pub use prepare::{Campaign, Request, check_free, mix_seed, new_case, prepare, re
 pub use real::EngineChoice;
 pub use remote::{AgentClock, run_agent};
 pub use shards::shards_at_most;
-pub use simulated::{condition_after, simulate_case};
+pub use simulated::{TwinCache, condition_after, simulate_case};
 pub use verify::{VerifiedLoad, verify_run};
 pub use watch::{Progress, Watcher};

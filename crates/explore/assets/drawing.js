@@ -10,8 +10,9 @@ export function svg(name, attributes, ...children) {
 }
 
 export function latency(nanos) {
-  if (nanos >= 1e9) return `${(nanos / 1e9).toPrecision(3)} s`;
-  if (nanos >= 1e6) return `${(nanos / 1e6).toPrecision(3)} ms`;
+  // What three digits round to a thousand has the next unit.
+  if (nanos >= 999.5e6) return `${(nanos / 1e9).toPrecision(3)} s`;
+  if (nanos >= 999.5e3) return `${(nanos / 1e6).toPrecision(3)} ms`;
   return `${(nanos / 1e3).toPrecision(3)} µs`;
 }
 

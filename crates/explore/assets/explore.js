@@ -1,13 +1,14 @@
 // The explorer: a question as a state, which is the link; its answer, rough at once and refined when nothing changes any more.
 
 import { count, drawCurve, drawParts, latency } from "./drawing.js";
+import { clearTimeLine, say as sayOfTimeLine, showTimeLine } from "./time-line.js";
 
 const DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const REFINE_AFTER_MS = 700;
 const at = (id) => document.getElementById(id);
 
 let token = "";
-let question = { array: "", load: { rw: "randrw", rwmixread: 70, bs: "8k", iodepth: 16, numjobs: 8 }, changes: "" };
+let question = { array: "", load: { rw: "randrw", rwmixread: 70, bs: "8k", iodepth: 16, numjobs: 8 }, changes: "", timeLine: "" };
 let kept = null;
 let current = null;
 let asking = null;
@@ -19,7 +20,7 @@ function readLink() {
   try {
     const state = JSON.parse(parts.get("state") ?? "null");
     if (state && typeof state.array === "string" && typeof state.load === "object") {
-      question = { array: state.array, load: { ...question.load, ...state.load }, changes: String(state.changes ?? "") };
+      question = { array: state.array, load: { ...question.load, ...state.load }, changes: String(state.changes ?? ""), timeLine: String(state.timeLine ?? "") };
     }
   } catch {
     // A link that was cut begins anew.
@@ -53,6 +54,7 @@ function fill() {
   at("iodepth").value = Math.max(0, DEPTHS.indexOf(Number(question.load.iodepth)));
   at("numjobs").value = Math.max(0, DEPTHS.indexOf(Number(question.load.numjobs)));
   at("changes").value = question.changes;
+  at("time-line-kind").value = question.timeLine;
   show();
 }
 
@@ -75,13 +77,15 @@ function read() {
       numjobs: DEPTHS[at("numjobs").value],
     },
     changes: at("changes").value,
+    timeLine: at("time-line-kind").value,
   };
 }
 
-async function send(effort, signal) {
-  const body = JSON.stringify({ array: { name: question.array, changes: changesOf(question.changes) }, load: question.load, effort });
-  const answer = await fetch("/api/simulate", { method: "POST", headers: { "Content-Type": "application/json", "X-Arraylab-Token": token }, body, signal });
-  if (answer.ok) return answer.json();
+// A question as it is posted; the answer has status 200, or this fails with its reason.
+async function post(path, own, signal) {
+  const body = JSON.stringify({ array: { name: question.array, changes: changesOf(question.changes) }, load: question.load, ...own });
+  const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", "X-Arraylab-Token": token }, body, signal });
+  if (answer.ok) return answer;
   const text = await answer.text();
   let why = text.trim();
   try {
@@ -90,6 +94,23 @@ async function send(effort, signal) {
     // A refusal without a reason of its own is its status.
   }
   throw new Error(why);
+}
+
+async function send(effort, signal) {
+  return (await post("/api/simulate", { effort }, signal)).json();
+}
+
+// A time line that cannot be drawn leaves the rest of the answer as it is.
+async function drawTimeLine(effort, signal) {
+  if (!question.timeLine) return;
+  try {
+    await showTimeLine(await post("/api/time-line", { effort, time_line: question.timeLine }, signal), effort);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    clearTimeLine();
+    at("time-line").hidden = false;
+    sayOfTimeLine(error.message, true);
+  }
 }
 
 async function ask() {
@@ -103,11 +124,14 @@ async function ask() {
   asking = new AbortController();
   const { signal } = asking;
   say("Simulating …", false);
+  clearTimeLine();
   try {
     draw(await send("rough", signal));
     say("Rough answer; it is refined when nothing changes for a moment.", false);
+    await drawTimeLine("rough", signal);
     refining = setTimeout(async () => {
       try {
+        await drawTimeLine("refined", signal);
         draw(await send("refined", signal));
         say("Refined answer.", false);
       } catch (error) {
@@ -220,7 +244,7 @@ async function begin() {
   at("array").addEventListener("change", () => {
     at("changes").value = "";
   });
-  for (const id of ["array", "rw", "rwmixread", "bs", "iodepth", "numjobs"]) {
+  for (const id of ["array", "rw", "rwmixread", "bs", "iodepth", "numjobs", "time-line-kind"]) {
     at(id).addEventListener("input", () => {
       read();
       ask();

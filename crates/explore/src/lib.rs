@@ -3,12 +3,15 @@
 #![doc = include_str!("../README.md")]
 
 mod question;
+mod time_line;
 
 pub use question::{ExploreError, answer};
+pub use time_line::time_line;
 
 use diagnostic::Problem;
 use metrics::{PageFile, Source};
 use serde_json::{Value, json};
+use sizing::TwinCache;
 use std::sync::{Mutex, PoisonError};
 
 const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
@@ -23,6 +26,7 @@ const FILES: &[PageFile] = &[
     },
     PageFile { path: "/explore.js", kind: SCRIPT_TYPE, text: include_str!("../assets/explore.js") },
     PageFile { path: "/drawing.js", kind: SCRIPT_TYPE, text: include_str!("../assets/drawing.js") },
+    PageFile { path: "/time-line.js", kind: SCRIPT_TYPE, text: include_str!("../assets/time-line.js") },
     PageFile { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("../assets/icon.svg") },
 ];
 
@@ -30,14 +34,15 @@ const FILES: &[PageFile] = &[
 #[derive(Debug)]
 pub struct Explorer {
     array: String,
-    working: Mutex<()>,
+    /// Held while a question is answered; the twin that was built last.
+    working: Mutex<TwinCache>,
 }
 
 impl Explorer {
     /// An explorer that begins with an array by its name or path.
     pub fn new(array: &str) -> Result<Explorer, ExploreError> {
         sizing::Configuration::load(array)?;
-        Ok(Explorer { array: array.to_owned(), working: Mutex::new(()) })
+        Ok(Explorer { array: array.to_owned(), working: Mutex::default() })
     }
 }
 
@@ -63,7 +68,16 @@ impl Source for Explorer {
     }
 
     fn command(&self, body: &[u8]) -> Result<Value, Problem> {
+        let twins = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        answer(body, &twins).map_err(|error| Problem::of(&error))
+    }
+
+    fn stream_path(&self) -> Option<&'static str> {
+        Some("/api/time-line")
+    }
+
+    fn stream(&self, body: &[u8], send: &mut dyn FnMut(&Value) -> bool) -> Result<(), Problem> {
         let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
-        answer(body).map_err(|error| Problem::of(&error))
+        time_line(body, send).map_err(|error| Problem::of(&error))
     }
 }

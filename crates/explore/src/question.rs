@@ -3,7 +3,7 @@
 use diagnostic::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sizing::{Configuration, Effort, LoadSource, Row, SizingError};
+use sizing::{Configuration, Effort, LoadSource, Row, SizingError, TwinCache};
 use std::borrow::Cow;
 
 /// Points of the curve.
@@ -13,15 +13,6 @@ const CHANGES_LIMIT: usize = 64;
 /// Settings of the load where the question says nothing.
 const LOAD: [(&str, &str); 5] =
     [("rw", "randrw"), ("rwmixread", "70"), ("bs", "8k"), ("iodepth", "16"), ("numjobs", "8")];
-/// Effort of a first answer, which is to be there while a slider moves.
-const ROUGH: Effort = Effort {
-    ios: 4_000,
-    most_ios: 40_000,
-    look_ns: 1_000_000,
-    most_ns: 5_000_000_000,
-    threads: 1,
-    ..Effort::FULL
-};
 /// Effort of a refined answer.
 const REFINED: Effort = Effort { ios: 100_000, most_ios: 1_000_000, threads: 1, ..Effort::FULL };
 
@@ -69,7 +60,7 @@ struct Question {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum EffortWord {
+pub(crate) enum EffortWord {
     Rough,
     Refined,
 }
@@ -85,18 +76,20 @@ struct NamedArray {
 
 /// Answer to a question: `{"array": "name" | {"name", "changes"} | an array document, "load": fio settings, "effort": "rough" |
 /// "refined"}`. It has the curve's points, the answer about the load itself, and both as files and as a command line.
-pub fn answer(body: &[u8]) -> Result<Value, ExploreError> {
+/// The twin that was built last is taken from a cache, which changes nothing but the time that an answer takes.
+pub fn answer(body: &[u8], twins: &TwinCache) -> Result<Value, ExploreError> {
     let question: Question = serde_json::from_slice(body)?;
-    let configuration = configuration(&question.array)?;
+    let configuration = Configuration { twins: twins.clone(), ..configuration(&question.array)? };
     let load = load(&question.load)?;
-    let case = &LoadSource::read(&load)?.case;
+    let source = LoadSource::read(&load)?;
+    let case = &source.case;
     let is_refined = question.effort == Some(EffortWord::Refined);
-    let effort = if is_refined { REFINED } else { ROUGH };
-    let points = sizing::curve(&configuration, case, POINTS, &effort)?;
+    let effort = if is_refined { REFINED } else { Effort::ROUGH };
     let at_load = match is_refined {
         true => sizing::answer_with_elasticity(&configuration, case, &effort)?,
         false => sizing::answer(&configuration, case, &effort)?,
     };
+    let points = sizing::curve(&configuration, case, POINTS, &effort, &at_load)?;
     let row = Row { change: configuration.changed.clone(), answer: at_load };
     let checked = plan::array_check(&configuration.name, &configuration.description.parts);
     Ok(json!({
@@ -112,11 +105,11 @@ pub fn answer(body: &[u8]) -> Result<Value, ExploreError> {
         "answer": row.json(),
         "points": points,
         "command": command(&configuration, &load),
-        "plan": plan_text(&load),
+        "plan": plan_text(&source),
     }))
 }
 
-fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
+pub(crate) fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
     let (name, changes) = match array {
         Value::String(name) => (name.clone(), Map::new()),
         Value::Object(document) if document.contains_key("name") && !is_description(document) => {
@@ -136,6 +129,7 @@ fn configuration(array: &Value) -> Result<Configuration, ExploreError> {
                 settings,
                 changed,
                 has_no_rows: false,
+                twins: TwinCache::default(),
             });
         }
     };
@@ -160,7 +154,7 @@ fn is_description(document: &Map<String, Value>) -> bool {
 }
 
 /// The load in the words of `--load`.
-fn load(settings: &Map<String, Value>) -> Result<String, ExploreError> {
+pub(crate) fn load(settings: &Map<String, Value>) -> Result<String, ExploreError> {
     let mut all: Vec<(String, String)> =
         LOAD.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     for (name, value) in settings {
@@ -215,22 +209,16 @@ fn command(configuration: &Configuration, load: &str) -> String {
 }
 
 /// A word for a shell.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":=,._-%/".contains(&byte));
     if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// The load as a plan.
-fn plan_text(load: &str) -> String {
-    let settings: Vec<String> = load
-        .trim_start_matches("fio:")
-        .split(',')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
+fn plan_text(load: &LoadSource) -> String {
     format!(
         "title: A load of the explorer\nstages:\n  load:\n    settings: {{ {}, runtime: 60 }}\n",
-        settings.join(", ")
+        load.plan_settings()
     )
 }
 
@@ -239,7 +227,7 @@ mod tests {
     use super::*;
 
     fn ask(text: &str) -> Result<Value, ExploreError> {
-        answer(text.as_bytes())
+        answer(text.as_bytes(), &TwinCache::default())
     }
 
     /// Proves that an answer has the curve, the load's own point among it, the parts' busy shares, and the files and command line that give the
@@ -261,7 +249,12 @@ mod tests {
         plan::parse_plan("p", "p.yaml", answer["plan"].as_str().unwrap()).unwrap();
         let again = plan::parse_array("a", answer["array"]["text"].as_str().unwrap()).unwrap();
         assert_eq!(again.parts.fabric.ports.get(), 16);
-        assert_eq!(ask(text).unwrap(), answer);
+        // Whatever was asked before.
+        let twins = TwinCache::default();
+        for before in [text.replace("randread", "randrw"), text.replace("16}", "4}"), text.to_owned()] {
+            super::answer(before.as_bytes(), &twins).unwrap();
+            assert_eq!(super::answer(text.as_bytes(), &twins).unwrap(), answer);
+        }
     }
 
     /// Proves that an array's own document is a question, too.

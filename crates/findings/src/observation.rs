@@ -5,6 +5,7 @@
 
 mod counters;
 mod limits;
+mod of_samples;
 mod read;
 
 pub use counters::{PartUtilisation, UsePoint};

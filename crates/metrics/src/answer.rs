@@ -5,6 +5,7 @@ use crate::request::{NOT_FOUND, UNAUTHORISED, WRONG_METHOD};
 use crate::token::Token;
 use crate::{PageFile, Source};
 use diagnostic::full_text;
+use serde_json::Value;
 use std::sync::Arc;
 
 const OK: &str = "200 OK";
@@ -12,6 +13,8 @@ const OK: &str = "200 OK";
 const NOT_DONE: &str = "409 Conflict";
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const JSON_TYPE: &str = "application/json";
+/// JSON objects, one a line.
+const JSON_LINES_TYPE: &str = "application/jsonl; charset=utf-8";
 const TEXT_TYPE: &str = "text/plain; charset=utf-8";
 const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
 /// Nothing is loaded, sent to, or framed by anyone else; nothing in the page itself is run.
@@ -64,7 +67,7 @@ impl Routes {
         match path {
             "/metrics" => of(METRICS_TYPE, self.exposition.get(|| self.source.exposition())),
             "/state.json" => of(JSON_TYPE, self.state.get(|| self.source.state())),
-            _ if path == self.source.command_path() => Answer::refusal(WRONG_METHOD),
+            _ if self.is_command(path) => Answer::refusal(WRONG_METHOD),
             _ => match self.source.files().iter().find(|file| file.path == path) {
                 Some(file) => of(file.kind, file.text.into()),
                 None => Answer::refusal(NOT_FOUND),
@@ -74,7 +77,7 @@ impl Routes {
 
     /// Admits a command by its path and token, or returns the refusal.
     pub(crate) fn admit(&self, path: &str, shown: &[u8]) -> Result<(), Answer> {
-        if path != self.source.command_path() {
+        if !self.is_command(path) {
             return Err(Answer::refusal(match self.is_there(path) {
                 true => WRONG_METHOD,
                 false => NOT_FOUND,
@@ -91,6 +94,20 @@ impl Routes {
             Ok(message) => Answer { status: OK, kind: JSON_TYPE, body: message.to_string().into() },
             Err(problem) => Answer::error(NOT_DONE, &full_text(&problem)),
         }
+    }
+
+    fn is_command(&self, path: &str) -> bool {
+        path == self.source.command_path() || self.is_streamed(path)
+    }
+
+    /// Returns true if the answers to commands of this path are sent line by line.
+    pub(crate) fn is_streamed(&self, path: &str) -> bool {
+        self.source.stream_path() == Some(path)
+    }
+
+    /// Carries out a command whose answer is sent line by line.
+    pub(crate) fn stream(&self, body: &[u8], send: &mut dyn FnMut(&Value) -> bool) -> Result<(), Answer> {
+        self.source.stream(body, send).map_err(|problem| Answer::error(NOT_DONE, &full_text(&problem)))
     }
 
     fn is_there(&self, path: &str) -> bool {
@@ -110,13 +127,20 @@ impl Answer {
     }
 
     pub(crate) fn head(&self) -> String {
-        let Answer { status, kind, body } = self;
-        let allow = if *status == WRONG_METHOD { "Allow: GET, HEAD, POST\r\n" } else { "" };
-        format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{allow}Cache-Control: no-store\r\n\
-             Content-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-             Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
-            body.len()
-        )
+        let allow = if self.status == WRONG_METHOD { "Allow: GET, HEAD, POST\r\n" } else { "" };
+        head(self.status, self.kind, &format!("Content-Length: {}\r\n{allow}", self.body.len()))
     }
+}
+
+/// Head of an answer that is sent line by line and ends with its connection.
+pub(crate) fn stream_head() -> String {
+    head(OK, JSON_LINES_TYPE, "")
+}
+
+fn head(status: &str, kind: &str, own_lines: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{own_lines}Cache-Control: no-store\r\n\
+         Content-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n"
+    )
 }

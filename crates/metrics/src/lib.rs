@@ -59,4 +59,15 @@ pub trait Source: Send + Sync {
     fn command(&self, _body: &[u8]) -> Result<serde_json::Value, Problem> {
         Err("nothing can be changed here".into())
     }
+
+    /// Path of commands whose answers are sent line by line, where there are any.
+    fn stream_path(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Carries out such a command of somebody who has shown the token. Each JSON object is sent at once as a line; `send` returns false
+    /// when nobody listens any more. A problem is the answer itself before the first line, and its last line afterwards.
+    fn stream(&self, _body: &[u8], _send: &mut dyn FnMut(&serde_json::Value) -> bool) -> Result<(), Problem> {
+        Err("nothing is sent line by line here".into())
+    }
 }

@@ -1,6 +1,6 @@
 //! Response to one request, within its time limit.
 
-use crate::answer::{Answer, Routes};
+use crate::answer::{Answer, Routes, stream_head};
 use crate::connection::Connection;
 use crate::connection_slots::ConnectionSlot;
 use crate::request::{BODY_LIMIT_BYTES, RequestKind, TOO_SLOW, decode_head, head_end};
@@ -36,9 +36,11 @@ impl Responder {
                 // Before its body is looked at.
                 let answer = match routes.admit(&path, &token) {
                     Err(refusal) => refusal,
-                    Ok(()) => {
-                        self.read_body(body_bytes)?.map_or_else(Answer::refusal, |body| routes.command(&body))
-                    }
+                    Ok(()) => match self.read_body(body_bytes)? {
+                        Err(status) => Answer::refusal(status),
+                        Ok(body) if routes.is_streamed(&path) => return self.stream(routes, &body, slot),
+                        Ok(body) => routes.command(&body),
+                    },
                 };
                 (answer, true)
             }
@@ -58,6 +60,23 @@ impl Responder {
         self.write(answer.head().as_bytes())?;
         if has_body {
             self.write(answer.body.as_bytes())?;
+        }
+        slot.leave();
+        self.linger()
+    }
+
+    /// Sends an answer line by line as it comes to be; the end of the connection ends it.
+    fn stream(mut self, routes: &Routes, body: &[u8], slot: &ConnectionSlot) -> io::Result<()> {
+        let mut head = Some(stream_head());
+        let ended = routes.stream(body, &mut |line| {
+            // The whole takes its time; each line has to be taken in the time of any answer.
+            self.deadline = Instant::now() + LINGER;
+            self.write(format!("{}{line}\n", head.take().unwrap_or_default()).as_bytes()).is_ok()
+        });
+        match (ended, head) {
+            (Err(problem), Some(_)) => return self.send(&problem, true, slot),
+            (Err(problem), None) => self.write(format!("{}\n", problem.body).as_bytes())?,
+            (Ok(()), head) => self.write(head.unwrap_or_default().as_bytes())?,
         }
         slot.leave();
         self.linger()

@@ -257,6 +257,64 @@ impl Source for Lamp {
         }
         Ok(serde_json::json!({"switched": self.0.fetch_add(1, Ordering::SeqCst) + 1}))
     }
+
+    fn stream_path(&self) -> Option<&'static str> {
+        Some("/blink")
+    }
+
+    /// Blinks as often as it is told to, `for ever` as long as somebody looks; an odd number of times fails at its end.
+    fn stream(&self, body: &[u8], send: &mut dyn FnMut(&serde_json::Value) -> bool) -> Result<(), Problem> {
+        let text = std::str::from_utf8(body).unwrap();
+        let times: u64 =
+            if text == "for ever" { u64::MAX } else { text.parse().map_err(|_| "not a number")? };
+        for time in 0..times {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            if !send(&serde_json::json!({ "blink": time })) {
+                self.0.store(0, Ordering::SeqCst);
+                return Ok(());
+            }
+        }
+        if times % 2 == 1 { Err("the lamp is broken".into()) } else { Ok(()) }
+    }
+}
+
+/// Proves that an answer line by line has its head once and its lines in order, that a problem before the first line is a refusal and
+/// after it the last line, that nobody gets one without the token, and that it ends when nobody listens any more.
+#[test]
+fn answers_may_come_line_by_line() {
+    let token = Token::random().unwrap();
+    let text = token.reveal().to_owned();
+    let lamp = Arc::new(Lamp(AtomicU64::new(0)));
+    let listener = MetricsListener::bind("127.0.0.1:0".parse().unwrap(), AccessScope::Loopback).unwrap();
+    let server = listener.serve(lamp.clone(), Some(token)).unwrap();
+    let request = |token: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "POST /blink HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nX-Arraylab-Token: {token}\r\n\r\n{body}"
+        )
+    };
+    assert!(ask(&server, request("", "2").as_bytes()).starts_with("HTTP/1.1 401 "));
+    assert!(ask(&server, b"GET /blink HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(ask(&server, request(&text, "often").as_bytes()).starts_with("HTTP/1.1 409 "));
+    for (times, lines) in [
+        ("0", ""),
+        ("2", "{\"blink\":0}\n{\"blink\":1}\n"),
+        ("1", "{\"blink\":0}\n{\"error\":\"the lamp is broken\"}\n"),
+    ] {
+        let answer = ask(&server, request(&text, times).as_bytes());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 ") && !head.contains("Content-Length"), "{head}");
+        assert_eq!(body, lines);
+    }
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(request(&text, "for ever").as_bytes()).unwrap();
+    stream.read_exact(&mut [0; 64]).unwrap();
+    drop(stream);
+    let deadline = Instant::now() + REQUEST_TIME_LIMIT;
+    while lamp.0.load(Ordering::SeqCst) != 0 {
+        assert!(Instant::now() < deadline, "it blinks for nobody");
+        std::thread::yield_now();
+    }
 }
 
 fn post(server: &MetricsServer, more: &str, body: &str) -> String {

@@ -1,6 +1,7 @@
 //! Configuration of an array: its description with changes of single values.
 
 use crate::SizingError;
+use campaign::TwinCache;
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Twin};
 
@@ -66,6 +67,8 @@ pub struct Configuration {
     pub changed: Map<String, Value>,
     /// True in a state, or with more of a part, of which no published row is.
     pub has_no_rows: bool,
+    /// The twin that was built last, which the next simulation of the same array begins with.
+    pub twins: TwinCache,
 }
 
 impl Configuration {
@@ -82,6 +85,7 @@ impl Configuration {
             settings: Vec::new(),
             changed: Map::new(),
             has_no_rows: false,
+            twins: TwinCache::default(),
         })
     }
 
@@ -92,7 +96,8 @@ impl Configuration {
 
     /// Returns the array with several values changed at once; only the result as a whole must be valid.
     pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
-        let mut changed = self.clone();
+        // Its twins are others, beside which those of this one are kept.
+        let mut changed = Configuration { twins: TwinCache::default(), ..self.clone() };
         let mut values = Vec::new();
         for (key, value) in changes {
             changed.changed.insert((*key).to_owned(), (*value).clone());

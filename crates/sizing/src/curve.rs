@@ -2,7 +2,8 @@
 
 use crate::requirement::Side;
 use crate::simulation::{Effort, simulate};
-use crate::{Configuration, SizingError};
+use crate::workload::asked_iops;
+use crate::{Answer, Configuration, SizingError};
 use plan::Case;
 use serde::Serialize;
 
@@ -24,12 +25,13 @@ pub struct CurvePoint {
 }
 
 /// Computes the curve of a load in closed loop, at a number of points from one outstanding I/O to four times those of the load,
-/// in equal factors. The load's own number of outstanding I/Os is one of them.
+/// in equal factors. The load's own number of outstanding I/Os is one of them, at which `own` is the answer of the same effort.
 pub fn curve(
     configuration: &Configuration,
     case: &Case,
     points: usize,
     effort: &Effort,
+    own: &Answer,
 ) -> Result<Vec<CurvePoint>, SizingError> {
     if !case.loads.is_empty() {
         return Err(SizingError::question(
@@ -39,8 +41,23 @@ pub fn curve(
     }
     outstanding(case.load.outstanding(), points)
         .into_iter()
-        .map(|outstanding| point(configuration, case, outstanding, effort))
+        .map(|outstanding| match outstanding == case.load.outstanding() && asked_iops(case).is_none() {
+            true => Ok(of_answer(own, outstanding)),
+            false => point(configuration, case, outstanding, effort),
+        })
         .collect()
+}
+
+/// Point of the load itself.
+fn of_answer(own: &Answer, outstanding: u64) -> CurvePoint {
+    CurvePoint {
+        outstanding,
+        iops: own.iops,
+        mean_ns: own.latency_ns.mean,
+        p99_ns: own.latency_ns.p99,
+        sampling: own.sampling,
+        is_steady: own.is_steady,
+    }
 }
 
 fn point(

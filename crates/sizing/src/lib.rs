@@ -24,6 +24,7 @@ mod size_row;
 mod size_run;
 mod space;
 mod state;
+mod time_line;
 mod tool_output;
 mod wear;
 mod what_if;
@@ -37,6 +38,7 @@ pub use answer::{
 };
 pub use bottleneck::{Bottleneck, Bottlenecks};
 pub use bound::most_times;
+pub use campaign::TwinCache;
 pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};
 pub use error::SizingError;
@@ -55,6 +57,7 @@ pub use size_row::{
 pub use size_run::keep_size_run;
 pub use space::{Axis, designs};
 pub use state::State;
+pub use time_line::{RebuildSpan, TimeLine, TimeLineEnd, TimeLineKind, TimeLinePoint};
 pub use tool_output::is_tool_output;
 pub use what_if::{Row, what_if};
 pub use what_if_run::keep_what_if_run;

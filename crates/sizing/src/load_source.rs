@@ -71,6 +71,16 @@ impl LoadSource {
         })
     }
 
+    /// Returns the settings of a load in fio's words as a plan has them, without braces; empty for a load from elsewhere.
+    pub fn plan_settings(&self) -> String {
+        let pairs = self.text.strip_prefix(FIO).unwrap_or_default().split(',');
+        let settings: Vec<String> = pairs
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        settings.join(", ")
+    }
+
     /// Refuses a load that goes as fast as storage lets it: there is no workload to be met.
     pub fn check_rate(&self) -> Result<(), SizingError> {
         if asked_iops(&self.case).is_some() {

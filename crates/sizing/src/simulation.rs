@@ -39,9 +39,9 @@ const GROWS: f64 = 1.5;
 /// Share of written bytes that caches may take up without passing them on.
 const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
-const CONDITION: (&str, &str) = ("condition", "steady");
+pub(crate) const CONDITION: (&str, &str) = ("condition", "steady");
 /// Setting of a twin that simulates every I/O.
-const EXACT: (&str, &str) = ("exact", "on");
+pub(crate) const EXACT: (&str, &str) = ("exact", "on");
 
 /// Work that one answer may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +69,16 @@ impl Effort {
         look_ns: INTERVAL_NS,
         most_ns: u64::MAX,
         threads: usize::MAX,
+    };
+
+    /// Effort of a first answer, which is to be there while a slider moves.
+    pub const ROUGH: Effort = Effort {
+        ios: 4_000,
+        most_ios: 40_000,
+        look_ns: 1_000_000,
+        most_ns: 5_000_000_000,
+        threads: 1,
+        ..Effort::FULL
     };
 }
 
@@ -283,7 +293,8 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
-    campaign::simulate_case(&configuration.description, settings, &case, &mut |twin, number, sample| {
+    let (description, twins) = (&configuration.description, &configuration.twins);
+    campaign::simulate_case(description, settings, &case, twins, &mut |twin, number, sample| {
         if is_whole && sample.is_ramp {
             return false;
         }

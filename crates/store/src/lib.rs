@@ -23,6 +23,7 @@ mod manifest;
 mod merge;
 mod reader;
 mod result;
+mod result_of_outcome;
 mod rewritten;
 mod rows;
 mod run;

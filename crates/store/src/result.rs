@@ -266,7 +266,7 @@ impl DirectionResult {
     }
 }
 
-fn seconds(duration_ns: u64) -> f64 {
+pub(crate) fn seconds(duration_ns: u64) -> f64 {
     duration_ns as f64 / 1e9
 }
 
@@ -479,7 +479,7 @@ fn extrapolation(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Extrapolati
     Ok(Some(ExtrapolationResult { simulated_s, carried_s, confidence_95, read: None, write: None }))
 }
 
-fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {
+pub(crate) fn add_totals(result: &mut CaseResult, loads: &[LoadOutcome], duration_ns: u64) {
     let part = |direction| merged(loads, direction).map(|totals| DirectionResult::of(&totals, duration_ns));
     result.read = part(Direction::Read);
     result.write = part(Direction::Write);

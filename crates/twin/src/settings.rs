@@ -10,8 +10,8 @@ pub(crate) fn numbered(value: &Value, count: u32) -> Option<u32> {
     value.as_u64().filter(|&number| number < u64::from(count)).map(|number| number as u32)
 }
 
-/// The most that an array's room can be shrunk: smaller drives than of a few hundred megabytes would be mostly write
-/// buffer.
+/// The most that the room of any array can be shrunk: smaller drives than of a few hundred megabytes would be mostly write
+/// buffer. Drives that are larger can be shrunk further ([`crate::ArrayDescription::most_shrink`]).
 pub const SHRINK_LIMIT: u32 = 400;
 
 /// One thing that can be set.

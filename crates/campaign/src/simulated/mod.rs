@@ -3,7 +3,10 @@
 mod case_run;
 mod concurrent;
 mod timed_events;
+mod twin_cache;
 mod unwritten;
+
+pub use twin_cache::TwinCache;
 
 use crate::CampaignError;
 use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
@@ -108,6 +111,16 @@ impl Simulator {
     /// The same; `unwritten` is the state where no writes precede the case: cases that continue each other show what
     /// first and later passes do to an array that nobody has written yet.
     fn build_as(&self, case: &Case, unwritten: Option<&str>) -> Result<Twin, CampaignError> {
+        let settings = self.twin_settings(case, unwritten)?;
+        Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
+    }
+
+    /// Settings of the twin of a case, as [`Simulator::build_as`] builds it.
+    fn twin_settings(
+        &self,
+        case: &Case,
+        unwritten: Option<&str>,
+    ) -> Result<Map<String, Value>, CampaignError> {
         let mut settings = self.settings.clone();
         settings.extend(case.settings_of(SettingScope::Array));
         let condition = case.conditioned_by.as_ref().map(condition_after).or(unwritten);
@@ -127,7 +140,7 @@ impl Simulator {
                 return Err(problem.with_hint(hint).into());
             }
         }
-        Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
+        Ok(settings)
     }
 
     /// Refuses a case that the twin cannot simulate, before anything is written.
@@ -141,7 +154,11 @@ impl Simulator {
             ))
             .into());
         }
-        let mut twin = self.build(case)?;
+        self.check_on(self.build(case)?, case)
+    }
+
+    /// Refuses a case that its twin cannot simulate.
+    fn check_on(&self, mut twin: Twin, case: &Case) -> Result<Twin, CampaignError> {
         concurrent::check(&mut twin, case)?;
         let conditional = case.conditional_events.iter().map(|event| (&event.action, &event.arguments));
         for (action, arguments) in
@@ -203,16 +220,19 @@ impl Simulator {
 }
 
 /// Runs one case on the twin of an array, outside any run: `on_sample` receives the twin, the number of the load and the
-/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none.
+/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where that has it.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],
     case: &Case,
+    twins: &TwinCache,
     on_sample: &mut dyn FnMut(&mut Twin, usize, Sample) -> bool,
 ) -> Result<Extrapolation, CampaignError> {
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
     let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
-    let mut twin = simulator.check(case, None)?;
+    let settings = simulator.twin_settings(case, None)?;
+    let built = twins.build(description, &settings, case.load.seed);
+    let mut twin = simulator.check_on(built.map_err(|source| twin_error(case, source))?, case)?;
     concurrent::check_single(&twin, case)?;
     let ran = case_run::run(&mut twin, case, on_sample)?;
     Ok(ran.extrapolation)

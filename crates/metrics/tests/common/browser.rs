@@ -129,11 +129,12 @@ impl Browser {
         }
     }
 
-    /// Presses a key: `Tab`, `Enter`, or a letter's.
+    /// Presses a key: `Tab`, `Enter` or `End`.
     pub fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
+            "End" => (35, ""),
             _ => panic!("no key {key}"),
         };
         let key =

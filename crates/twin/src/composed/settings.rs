@@ -8,7 +8,7 @@ use super::chain::machine_named;
 use super::limit::Limit;
 use super::room::Room;
 use crate::TwinError;
-use crate::settings::{SHRINK_LIMIT, Setting, all_of, bad, number, on_or_off, read, switches, unknown};
+use crate::settings::{Setting, all_of, bad, number, on_or_off, read, switches, unknown};
 
 /// Settings that are no switches.
 const OWN: [Setting; 17] = [
@@ -70,7 +70,7 @@ const RATE: &str = "a number above 0";
 const CORES: &str = "a number of processor cores from 0.01 to 1024";
 
 const COVERAGE: &str = "1 to 100";
-const SHRINK: &str = "1 to 400";
+const SHRINK: &str = "1 to 400, and more as long as drives keep 360 MiB";
 const CONDITIONS: &str = "fresh, filled, written or steady";
 
 switches! {
@@ -314,7 +314,7 @@ impl Settings {
                 }
                 "shrink" => {
                     settings.room.shrink = match u32::try_from(whole(name, value, SHRINK)?) {
-                        Ok(times @ 1..=SHRINK_LIMIT) => times,
+                        Ok(times) if Room::takes_shrink(array, times) => times,
                         _ => return Err(bad(name, value, SHRINK)),
                     };
                 }

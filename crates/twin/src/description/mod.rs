@@ -51,6 +51,12 @@ impl ArrayDescription {
         Some(ArrayDescription { parts: Box::new(room.shrink(&self.parts)), ..self.clone() })
     }
 
+    /// Returns the most by which the setting `shrink` can divide the room so that what is simulated stays the same array: drives keep
+    /// 360 MiB, of which their write buffers are little. 1 where nothing fills.
+    pub fn most_shrink(&self) -> u32 {
+        if Room::can_shrink(&self.parts) { Room::most_times(&self.parts) } else { 1 }
+    }
+
     /// The parts, counted and labelled for a drawing.
     pub fn bench(&self) -> Topology {
         topology::of_parts(&self.parts)
