@@ -6,7 +6,7 @@ use super::ways::Ways;
 pub(crate) const SECTOR_BYTES: u64 = 4096;
 
 /// Blocks with the sectors of them that are kept.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct DriveCache {
     block_bytes: u64,
     ways: Ways,
@@ -19,6 +19,13 @@ fn sectors(from: u64, to: u64) -> u64 {
     let (first, end) = (from / SECTOR_BYTES, to.div_ceil(SECTOR_BYTES));
     let below = |count: u64| if count >= 64 { u64::MAX } else { (1 << count) - 1 };
     below(end) & !below(first)
+}
+
+impl Clone for DriveCache {
+    fn clone(&self) -> DriveCache {
+        let sectors = self.ways.copy_of(&self.sectors);
+        DriveCache { block_bytes: self.block_bytes, ways: self.ways.clone(), sectors }
+    }
 }
 
 impl DriveCache {

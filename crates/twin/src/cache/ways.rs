@@ -5,7 +5,7 @@ const WAYS: usize = 8;
 
 /// Blocks, each in one of the eight places of the set that its number names by a hash; the place filled longest ago is filled
 /// next.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Ways {
     /// Number of the block + 1, or 0.
     places: Box<[u64]>,
@@ -14,7 +14,19 @@ pub(super) struct Ways {
     filled: u64,
 }
 
+impl Clone for Ways {
+    fn clone(&self) -> Ways {
+        Ways { places: self.copy_of(&self.places), next: self.next.clone(), filled: self.filled }
+    }
+}
+
 impl Ways {
+    /// Copies a table by place. Of places that hold nothing it is new: memory that nobody has touched costs nothing, and the tables of an
+    /// empty cache of some terabytes have a gigabyte.
+    pub fn copy_of(&self, table: &[u64]) -> Box<[u64]> {
+        if self.filled == 0 { vec![0; table.len()].into() } else { table.into() }
+    }
+
     /// Room for so many blocks, in whole sets.
     pub fn new(blocks: u64) -> Ways {
         let sets = (blocks / WAYS as u64) as usize;
