@@ -14,6 +14,7 @@ mod check;
 mod demand;
 mod description;
 mod drive;
+mod entity;
 mod limits;
 mod lists;
 mod node;
@@ -43,6 +44,7 @@ pub use description::{
     Hosts, LayoutKind, Limit, Network, Nodes, OPEN_QUEUE, Pool, PoolKeys, Rebuild, Volume, VolumeKeys,
 };
 pub use drive::{Drives, FlashModule, HardDisk, SolidState};
+pub use entity::without_group;
 pub use node::{Content, Node, Place};
 pub use node_services::{Journal, Service, Slice};
 pub use parameter::{Origin, Parameter, SetBy};

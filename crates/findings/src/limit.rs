@@ -262,7 +262,7 @@ fn few(part: &PartUse, numbers: &Numbers<'_>) -> Reason {
 
 /// Link, controller, drive or generator, by what a twin calls its parts.
 fn class(part: &PartUse) -> &'static str {
-    match (twin::without_group(&part.part), part.resource.as_str()) {
+    match (array::without_group(&part.part), part.resource.as_str()) {
         ("link" | "port" | "network" | "nic" | "drive-links" | "mirror" | "replication", _)
         | (_, "send" | "receive") => "link",
         ("controller" | "server" | "node" | "cache" | "block" | "nvmed" | "write-buffer", _) => "controller",

@@ -173,7 +173,7 @@ impl<'a> CaseWords<'a> {
 /// Subject and verb for what is busy: `the processors of 2 controllers are`. How many there are comes
 /// from `parts`, a name that somebody gave to a group of drives from `name`.
 pub(crate) fn busy(part: &PartUse, parts: Quantity, name: Source) -> Cited {
-    let kind = match (twin::without_group(&part.part), part.part.as_str()) {
+    let kind = match (array::without_group(&part.part), part.part.as_str()) {
         // All of them are one part, and more than one thing.
         (_, "drive-links") => return cited!("the links to the drives are"),
         ("drive-links", _) => return cited!("the links to one group of drives are"),

@@ -73,7 +73,7 @@ impl Part {
 
     /// Part that a twin counts the busy time of: `link-3`, `to_host_busy_ns`.
     pub(crate) fn of_counter(entity: &str, name: &str) -> Part {
-        match (twin::without_group(Part::kind_of(entity)), name) {
+        match (array::without_group(Part::kind_of(entity)), name) {
             (_, "parity_engine_busy_ns") => Part::Parity,
             (_, "mirror_busy_ns" | "write_buffer_busy_ns") | ("cache" | "write-buffer", _) => Part::Cache,
             ("mirror" | "replication", _) => Part::Mirror,

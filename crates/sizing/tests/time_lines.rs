@@ -9,7 +9,7 @@ use store::Run;
 
 /// I/Os of a time line here: a tenth of those that the page takes for a refined one unless `ARRAYLAB_LONG` is set.
 fn ios() -> u64 {
-    if std::env::var_os("ARRAYLAB_LONG").is_some() { 4_000_000 } else { 400_000 }
+    if test_support::is_long() { 4_000_000 } else { 400_000 }
 }
 
 fn load(rw: &str) -> LoadSource {

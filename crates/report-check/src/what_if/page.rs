@@ -293,7 +293,7 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
     }
     if answers.rows.iter().any(|row| row.data["drives_began_steady"] == true) {
         lines.push(Text::of(
-            "Drives begin as after hours of random writes; `--change condition=fresh` shows new ones.",
+            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.",
             &[],
         ));
     }

@@ -81,7 +81,7 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
     }
     if rows.iter().any(|row| row.is("drives_began_steady")) {
         lines.push(
-            "Drives begin as after hours of random writes; `--change condition=fresh` shows new ones.".into(),
+            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
         );
     }
     let unsettled = rows.iter().chain(steps).filter(|answer| !answer.is("is_steady"));
@@ -103,7 +103,7 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
 
 /// Warning that stands before all others.
 pub fn warning() -> Cited {
-    "The cases of this run are the simulations that the answers of `arraylab what-if` rest on, also those with one I/O at a time and with more of a \
+    "The cases of this run are the simulations that the answers of arraylab what-if rest on, also those with one I/O at a time and with more of a \
      part. The first page gives the answers."
         .into()
 }

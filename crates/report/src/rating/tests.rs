@@ -153,5 +153,5 @@ fn a_second_array_adds_no_drives() {
     let array = store::SourceText { name: array.name, source: array.source, text: array.text };
     let manifest =
         store::Manifest { engine: "sim".to_owned(), array: Some(array), ..store::Manifest::default() };
-    assert_eq!(super::run::parts(&manifest), (Some(12), Some(8), Some(2)));
+    assert_eq!(run::parts(&manifest), (Some(12), Some(8), Some(2)));
 }

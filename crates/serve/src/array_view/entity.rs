@@ -24,7 +24,7 @@ pub(crate) fn entity_of(entity: &str) -> Option<Entity<'_>> {
         "node" | "client" => "node",
         "link" => "link",
         "controller" => "controller",
-        "drive" if twin::without_group(entity) == "drive-links" => "link",
+        "drive" if array::without_group(entity) == "drive-links" => "link",
         "module" | "drive" => "drive",
         "volume" => "volume",
         _ => return None,

@@ -78,7 +78,7 @@ pub fn gains(first: &Answer<'_>, steps: &[Answer<'_>]) -> Option<Chart> {
     }
     let left_out = match known > parts.len() {
         true => {
-            " Parts that gain nothing at any step, or least, are left out; the table and `what-if.jsonl` have them."
+            " Parts that gain nothing at any step, or least, are left out; the table and what-if.jsonl have them."
         }
         false => "",
     };
