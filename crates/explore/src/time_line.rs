@@ -75,12 +75,12 @@ fn command(line: &TimeLine) -> String {
 }
 
 fn end(end: &TimeLineEnd, kinds: &[Kind]) -> Value {
-    let told = |id: &String| end.findings.get(id).is_some_and(|finding| kinds.contains(&finding.kind()));
+    let is_meant = |id: &String| end.findings.get(id).is_some_and(|finding| kinds.contains(&finding.kind()));
     let sentences: Vec<String> = end
         .findings
         .conclusions()
         .iter()
-        .filter(|conclusion| conclusion.findings.iter().all(told))
+        .filter(|conclusion| conclusion.findings.iter().all(is_meant))
         .map(|conclusion| conclusion.text.text().to_owned())
         .collect();
     let findings: Vec<_> = end.findings.all.iter().filter(|one| kinds.contains(&one.kind())).collect();

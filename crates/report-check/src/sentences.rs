@@ -664,7 +664,7 @@ fn loads(found: &mut Findings, resolver: &Resolver<'_>, part: &str, text: &str, 
     }
 }
 
-/// What saturates is the host where it limits one of the cases, and the target where it does not.
+/// Checks that the host is what saturates where it limits one of the cases, and the target where it does not.
 fn saturation(found: &mut Findings, report: &Value, part: &str, text: &str, numbers: &[(usize, Value)]) {
     let of_host = text.starts_with("The host that made the load saturates");
     if !of_host && !text.starts_with("It saturates") {

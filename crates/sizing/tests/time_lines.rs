@@ -68,8 +68,8 @@ fn a_run_of_the_plan_has_the_same_intervals() {
         .collect();
     assert_eq!(own, of_run);
     let events: Vec<String> = reader.events().unwrap().into_iter().map(|event| event.text).collect();
-    let told: Vec<String> = points.iter().flat_map(|one| &one.events).map(|one| one.text.clone()).collect();
-    assert!(!told.is_empty() && told.iter().all(|text| events.contains(text)), "{told:?} {events:?}");
+    let shown: Vec<String> = points.iter().flat_map(|one| &one.events).map(|one| one.text.clone()).collect();
+    assert!(!shown.is_empty() && shown.iter().all(|text| events.contains(text)), "{shown:?} {events:?}");
 }
 
 /// Proves that a long write on flash shows its fall, also where room is divided for it, and that the fall comes after as many bytes,

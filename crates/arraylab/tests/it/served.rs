@@ -135,9 +135,9 @@ fn ctl_says_what_became_of_a_volume() {
     let words = ["serve", array, "--socket", socket.to_str().unwrap(), "--data", data.to_str().unwrap()];
     let output = crate::support::arraylab(&[&words[..], &["--untimed", "--run", &command]].concat());
     let printed_text = crate::support::text(&output.stdout).replace('\r', "");
-    let (_, said) = printed_text.split_once('\n').unwrap();
+    let (_, answers) = printed_text.split_once('\n').unwrap();
     assert_eq!(
-        said,
+        answers,
         "{\"volume\":\"vol0\",\"size_bytes\":16777216,\"free_bytes\":16777216}\n\
          logs: 8 MiB; 8 MiB of the array are free\n\
          logs: 4 MiB; 12 MiB of the array are free\n\

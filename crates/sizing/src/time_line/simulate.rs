@@ -49,7 +49,7 @@ pub struct RebuildSpan {
     pub whole_s: Option<f64>,
 }
 
-/// What a time line has shown.
+/// End of a time line: its findings and its rebuild.
 #[derive(Debug, Clone)]
 pub struct TimeLineEnd {
     /// False where whoever listened did not wait for the end.
