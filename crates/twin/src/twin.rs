@@ -79,6 +79,11 @@ impl Twin {
         })
     }
 
+    /// Brings its drives into the state in which they begin now instead of at the first I/O, so that copies of it need not.
+    pub fn prepare(&mut self) {
+        self.model.prepare();
+    }
+
     /// Returns what can be set on a twin of this description.
     pub fn settings(description: &ArrayDescription) -> Vec<Setting> {
         settings_of(&description.parts).into_iter().chain([EXACT]).collect()

@@ -32,7 +32,8 @@ impl TwinCache {
         if let Some(built) = kept.as_ref().filter(is_same) {
             return Ok(built.twin.clone());
         }
-        let twin = Twin::build(description, settings, seed)?;
+        let mut twin = Twin::build(description, settings, seed)?;
+        twin.prepare();
         let (description, settings) = (description.clone(), settings.clone());
         *kept = Some(Built { description, settings, seed, twin: twin.clone() });
         Ok(twin)

@@ -35,7 +35,7 @@ impl Device for Model {
     fn submit(&mut self, at_ns: u64, tag: u32, operation: Operation) {
         debug_assert!(at_ns >= self.now_ns, "time does not go back");
         if self.commands.is_empty() {
-            self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
+            self.prepare();
         }
         self.check_expected(&operation);
         (self.now_ns, self.clock_ns) = (at_ns, at_ns);
@@ -167,6 +167,11 @@ impl EventLoop for Model {
 }
 
 impl Model {
+    /// Brings the drives into their condition, once.
+    pub fn prepare(&mut self) {
+        self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
+    }
+
     /// Handles an event of a chain of replicas, out of the way of the events of all other arrays.
     #[inline(never)]
     fn handle_in_chain(&mut self, payload: u32) -> Option<Completion> {
