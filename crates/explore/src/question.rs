@@ -79,7 +79,7 @@ struct NamedArray {
 /// The twin that was built last is taken from a cache, which changes nothing but the time that an answer takes.
 pub fn answer(body: &[u8], twins: &TwinCache) -> Result<Value, ExploreError> {
     let question: Question = serde_json::from_slice(body)?;
-    let configuration = Configuration { twins: twins.clone(), ..configuration(&question.array)? };
+    let configuration = Configuration { twins: Some(twins.clone()), ..configuration(&question.array)? };
     let load = load(&question.load)?;
     let source = LoadSource::read(&load)?;
     let case = &source.case;
@@ -129,7 +129,7 @@ pub(crate) fn configuration(array: &Value) -> Result<Configuration, ExploreError
                 settings,
                 changed,
                 has_no_rows: false,
-                twins: TwinCache::default(),
+                twins: None,
             });
         }
     };

@@ -200,8 +200,7 @@ fn alone(case: &Case) -> Case {
 /// The configuration with more of a part; `None` where it has nothing of it.
 pub(crate) fn scaled(configuration: &Configuration, part: Part, factor: f64) -> Option<Configuration> {
     let description = part.scaled(&configuration.description, factor)?;
-    let twins = campaign::TwinCache::default();
-    Some(Configuration { description, has_no_rows: true, twins, ..configuration.clone() })
+    Some(Configuration { description, has_no_rows: true, twins: None, ..configuration.clone() })
 }
 
 /// Exponent of a gain from one step.

@@ -67,8 +67,8 @@ pub struct Configuration {
     pub changed: Map<String, Value>,
     /// True in a state, or with more of a part, of which no published row is.
     pub has_no_rows: bool,
-    /// The twin that was built last, which the next simulation of the same array begins with.
-    pub twins: TwinCache,
+    /// Cache of the twin that was built last, for whoever asks about the same array again and again: it has the memory of a whole twin.
+    pub twins: Option<TwinCache>,
 }
 
 impl Configuration {
@@ -85,7 +85,7 @@ impl Configuration {
             settings: Vec::new(),
             changed: Map::new(),
             has_no_rows: false,
-            twins: TwinCache::default(),
+            twins: None,
         })
     }
 
@@ -96,8 +96,8 @@ impl Configuration {
 
     /// Returns the array with several values changed at once; only the result as a whole must be valid.
     pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
-        // Its twins are others, beside which those of this one are kept.
-        let mut changed = Configuration { twins: TwinCache::default(), ..self.clone() };
+        // Its twins are others, and would take the place of this one's.
+        let mut changed = Configuration { twins: None, ..self.clone() };
         let mut values = Vec::new();
         for (key, value) in changes {
             changed.changed.insert((*key).to_owned(), (*value).clone());

@@ -293,7 +293,7 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
-    let (description, twins) = (&configuration.description, &configuration.twins);
+    let (description, twins) = (&configuration.description, configuration.twins.as_ref());
     campaign::simulate_case(description, settings, &case, twins, &mut |twin, number, sample| {
         if is_whole && sample.is_ramp {
             return false;

@@ -220,18 +220,22 @@ impl Simulator {
 }
 
 /// Runs one case on the twin of an array, outside any run: `on_sample` receives the twin, the number of the load and the
-/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where that has it.
+/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where one is given.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],
     case: &Case,
-    twins: &TwinCache,
+    twins: Option<&TwinCache>,
     on_sample: &mut dyn FnMut(&mut Twin, usize, Sample) -> bool,
 ) -> Result<Extrapolation, CampaignError> {
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
     let simulator = Simulator::new(description.clone(), &target, String::new(), Some(1), None);
     let settings = simulator.twin_settings(case, None)?;
-    let built = twins.build(description, &settings, case.load.seed);
+    let seed = case.load.seed;
+    let built = match twins {
+        Some(twins) => twins.build(description, &settings, seed),
+        None => Twin::build(description, &settings, seed),
+    };
     let mut twin = simulator.check_on(built.map_err(|source| twin_error(case, source))?, case)?;
     concurrent::check_single(&twin, case)?;
     let ran = case_run::run(&mut twin, case, on_sample)?;

@@ -74,7 +74,7 @@ impl TimeLine {
             &configuration.description,
             &configuration.settings,
             &self.case,
-            &configuration.twins,
+            None,
             &mut |twin, _, sample| {
                 let notes = twin.take_notes().into_iter();
                 let events: Vec<TimeLineEvent> = notes
