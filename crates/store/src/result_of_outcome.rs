@@ -1,13 +1,10 @@
 //! Result of a case from its outcome, without a run directory.
 
 use crate::result::{add_totals, seconds};
-use crate::{
-    CaseOutcome, CaseResult, ExtrapolationResult, LatencyConfidence, LoadOutcome, NewCase, Settings,
-};
-use load::{Direction, Extrapolation};
+use crate::{CaseOutcome, CaseResult, NewCase, Settings};
 
 impl CaseResult {
-    /// Returns the result that a run has of a case with this outcome.
+    /// Returns the result that a run has of a case with this outcome, all of which was simulated or measured.
     pub fn of_outcome(case: &NewCase, outcome: &CaseOutcome) -> CaseResult {
         let mut result = CaseResult {
             plan: case.plan.clone(),
@@ -27,29 +24,11 @@ impl CaseResult {
             trim: None,
             error: outcome.error.clone(),
             warnings: outcome.warnings.clone(),
-            extrapolation: outcome.extrapolation.map(|one| extrapolation(&one, &outcome.loads)),
+            extrapolation: None,
             cpu_ns_per_io: None,
             hosts: None,
         };
         add_totals(&mut result, &outcome.loads, outcome.duration_ns);
         result
-    }
-}
-
-fn extrapolation(of: &Extrapolation, loads: &[LoadOutcome]) -> ExtrapolationResult {
-    // A direction that did nothing has no latencies to be sure of.
-    let of_direction = |direction: Direction, place: usize| {
-        let did_any = loads.iter().filter_map(|load| load.direction(direction)).any(|totals| totals.ios > 0);
-        did_any.then(|| LatencyConfidence {
-            mean_confidence_95: of.latency_mean_confidence_95[place],
-            p99_confidence_95: of.latency_p99_confidence_95[place],
-        })
-    };
-    ExtrapolationResult {
-        simulated_s: seconds(of.simulated_ns),
-        carried_s: seconds(of.carried_ns),
-        confidence_95: of.confidence_95,
-        read: of_direction(Direction::Read, 0),
-        write: of_direction(Direction::Write, 1),
     }
 }

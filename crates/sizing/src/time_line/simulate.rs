@@ -3,7 +3,7 @@
 use super::{NAME, TimeLine};
 use crate::SizingError;
 use findings::{Findings, Moment, Observation, ObservedCase};
-use load::{Extrapolation, Sample};
+use load::Sample;
 use serde::Serialize;
 use store::{CaseOutcome, CaseResult, CaseStatus, LoadOutcome, NewCase};
 use units::NANOS_PER_SECOND;
@@ -70,7 +70,8 @@ impl TimeLine {
         let mut rebuild = None;
         let mut is_whole = true;
         let configuration = &self.configuration;
-        let extrapolation = campaign::simulate_case(
+        // By `exact` nothing of it is skipped.
+        campaign::simulate_case(
             &configuration.description,
             &configuration.settings,
             &self.case,
@@ -88,12 +89,12 @@ impl TimeLine {
                 !is_whole
             },
         )?;
-        let case = ObservedCase::of_samples(self.result(&samples, extrapolation), &samples, moments);
+        let case = ObservedCase::of_samples(self.result(&samples), &samples, moments);
         let observation = Observation { plan: NAME.into(), cases: vec![case], ..Observation::default() };
         Ok(TimeLineEnd { is_whole, findings: Findings::of(observation), rebuild })
     }
 
-    fn result(&self, samples: &[Sample], extrapolation: Extrapolation) -> CaseResult {
+    fn result(&self, samples: &[Sample]) -> CaseResult {
         let case = NewCase {
             plan: NAME.into(),
             stage: self.case.stage.clone(),
@@ -109,7 +110,7 @@ impl TimeLine {
             loads: vec![LoadOutcome::of_samples(NAME, samples)],
             error: None,
             warnings: Vec::new(),
-            extrapolation: Some(extrapolation).filter(|one| one.carried_ns > 0),
+            extrapolation: None,
         };
         CaseResult::of_outcome(&case, &outcome)
     }
