@@ -36,7 +36,8 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
     let mut latencies =
         Level::of(&before.iter().filter_map(|one| one.mean_latency_ns()).collect::<Vec<_>>(), BUMP_LEAST);
     let end_s = counted.last().map_or(first.at_s, |last| last.end_s);
-    let mut found = Vec::new();
+    let (mut dips, mut bumps) = (Excursions::default(), Excursions::default());
+    let mut events: Vec<(usize, Disruption)> = Vec::new();
     for (number, moment) in case.moments.iter().enumerate() {
         let until_s = case.moments.get(number + 1).map_or(end_s, |next| next.at_s);
         // The interval in which an event falls is its own from the start.
@@ -49,18 +50,14 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
         let rate_change = change(&from_here, here, &rates, |one| Some(one.iops()));
         let latency_change = change(&from_here, here, &latencies, Interval::mean_latency_ns);
         let upto = |change: &Option<Change>| change.map_or(here, |change| change.from);
-        let dips = excursions(&during[..upto(&rate_change)], end_s, |one| {
+        dips.add(&during[..upto(&rate_change)], rate_change.is_none(), &rates, end_s, |one| {
             let rate = one.iops();
-            (rate < rates.middle - rates.tolerance).then(|| 100.0 * (rate / rates.middle - 1.0))
+            (rate < rates.middle - rates.tolerance).then(|| rates.percent(rate))
         });
-        let bumps = excursions(&during[..upto(&latency_change)], end_s, |one| {
+        bumps.add(&during[..upto(&latency_change)], latency_change.is_none(), &latencies, end_s, |one| {
             let latency = one.mean_latency_ns()?;
-            (latency > latencies.middle + latencies.tolerance)
-                .then(|| 100.0 * (latency / latencies.middle - 1.0))
+            (latency > latencies.middle + latencies.tolerance).then(|| latencies.percent(latency))
         });
-        // A sum of nothing would be -0.
-        let missing =
-            dips.iter().fold(0.0, |sum, dip| sum + (rates.middle * dip.length_s - dip.ios).max(0.0));
         let share = |value: f64, level: f64| if level > 0.0 { 100.0 * value / level } else { 0.0 };
         let all = during.iter().fold(crate::Flow::default(), |mut all, one| {
             all.add(&one.all());
@@ -70,15 +67,11 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
             event: moment.text.clone(),
             at_s: moment.at_s,
             until_s,
-            has_effect: !dips.is_empty()
-                || !bumps.is_empty()
-                || rate_change.is_some()
-                || latency_change.is_some()
-                || all.errors > 0,
+            has_effect: rate_change.is_some() || latency_change.is_some() || all.errors > 0,
             level_iops: rates.middle,
             level_latency_ns: latencies.middle,
-            dips,
-            latency_bumps: bumps,
+            dips: Vec::new(),
+            latency_bumps: Vec::new(),
             rate_change: rate_change.map(|change| RateChange {
                 from_s: during[change.from].start_s,
                 held_s: (during[change.from].start_s - moment.at_s).max(0.0),
@@ -99,7 +92,7 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
                 latencies.middle,
             ),
             mean_latency_percent: share(all.latency_sum_ns / all.ios.max(1.0), latencies.middle),
-            ios_missing: missing,
+            ios_missing: 0.0,
             errors: all.errors,
         };
         // What comes after a change of level is held against the new one.
@@ -109,15 +102,26 @@ pub(crate) fn of(case: &ObservedCase) -> Vec<Finding> {
         if let Some(change) = latency_change {
             latencies.middle = change.after;
         }
-        found.push(Finding {
+        events.push((number, fact));
+    }
+    let excursions = dips.of_events.into_iter().zip(bumps.of_events);
+    let found = events.into_iter().zip(excursions).map(|((number, mut fact), (dips, bumps))| {
+        // A sum of nothing would be -0.
+        fact.ios_missing =
+            dips.iter().fold(0.0, |sum, dip| sum + (fact.level_iops * dip.length_s - dip.ios).max(0.0));
+        fact.has_effect |= !dips.is_empty() || !bumps.is_empty();
+        let last_s = dips.iter().chain(&bumps).map(Excursion::end_s).fold(fact.until_s, f64::max);
+        let rests_on = [Basis::span(case, fact.at_s, last_s)].into();
+        (fact.dips, fact.latency_bumps) = (dips, bumps);
+        Finding {
             id: format!("disruption/{}/{number}", case.path()),
             stage: case.stage.clone(),
             case: Some(case.name.clone()),
             fact: fact.into(),
-            rests_on: [Basis::span(case, moment.at_s, until_s)].into(),
-        });
-    }
-    found
+            rests_on,
+        }
+    });
+    found.collect()
 }
 
 /// The level before an event, and how far an interval may be from it.
@@ -141,6 +145,11 @@ impl Level {
         let window = if scatter <= least { 1 } else { (wanted as usize).clamp(1, most) };
         let spread = if window > 1 { MEDIAN_SPREAD * scatter / (window as f64).sqrt() } else { scatter };
         Level { middle, tolerance: scatter.max(least), window, window_tolerance: spread.max(least) }
+    }
+
+    /// Distance of a value from the level, in percent of it.
+    fn percent(&self, value: f64) -> f64 {
+        100.0 * (value / self.middle - 1.0)
     }
 
     /// On which side of the level the median of a window is: 0 where it is at it.
@@ -212,19 +221,54 @@ fn change(
     (level.side(after) == side).then_some(Change { from, after })
 }
 
-/// Runs of intervals that are off by a percentage.
-fn excursions(intervals: &[&Interval], end_s: f64, off: impl Fn(&Interval) -> Option<f64>) -> Vec<Excursion> {
-    let mut found: Vec<Excursion> = Vec::new();
-    let mut in_one = false;
-    for interval in intervals {
-        let Some(percent) = off(interval) else {
-            in_one = false;
-            continue;
-        };
-        let (length_s, ios) = (interval.length_s(), interval.all().ios);
-        let is_over = interval.end_s < end_s - 1e-9;
-        match found.last_mut() {
-            Some(last) if in_one => {
+/// Excursions of one quantity. Each is told of the event during which it began, and lasts until it is over: past a later event that
+/// does not take it farther, such as the end of a rebuild, whose first interval is the rebuild's for the most part.
+#[derive(Default)]
+struct Excursions {
+    of_events: Vec<Vec<Excursion>>,
+    open: Option<Open>,
+}
+
+/// An excursion that goes on where an event's time ends: the event during which it began, and how far its intervals were off, in
+/// percent.
+struct Open {
+    event: usize,
+    percents: Vec<f64>,
+}
+
+impl Excursions {
+    /// Adds an event's intervals; they are not `whole` where a change of level ends them before the next event.
+    fn add(
+        &mut self,
+        intervals: &[&Interval],
+        is_whole: bool,
+        level: &Level,
+        end_s: f64,
+        off: impl Fn(&Interval) -> Option<f64>,
+    ) {
+        let event = self.of_events.len();
+        self.of_events.push(Vec::new());
+        let mut open = self.open.take();
+        let farthest = open.as_ref().map_or(0.0, |open| {
+            let latest = open.percents.iter().rev().take(WINDOW_MOST);
+            median(latest.map(|percent| percent.abs())) + 100.0 * level.tolerance / level.middle
+        });
+        for interval in intervals {
+            let Some(percent) = off(interval) else {
+                open = None;
+                continue;
+            };
+            let (length_s, ios) = (interval.length_s(), interval.all().ios);
+            let is_over = interval.end_s < end_s - 1e-9;
+            let goes_on = open.as_mut().filter(|open| open.event == event || percent.abs() <= farthest);
+            if let Some(open) = goes_on
+                && let Some(last) = self.of_events[open.event].last_mut()
+            {
+                // The interval in which an event falls is that of the event before it too.
+                if last.end_s() > interval.start_s + 1e-9 {
+                    continue;
+                }
+                open.percents.push(percent);
                 last.mean_percent =
                     (last.mean_percent * last.length_s + percent * length_s) / (last.length_s + length_s);
                 last.length_s += length_s;
@@ -233,19 +277,20 @@ fn excursions(intervals: &[&Interval], end_s: f64, off: impl Fn(&Interval) -> Op
                 if percent.abs() > last.extreme_percent.abs() {
                     last.extreme_percent = percent;
                 }
+                continue;
             }
-            _ => found.push(Excursion {
+            self.of_events[event].push(Excursion {
                 start_s: interval.start_s,
                 length_s,
                 extreme_percent: percent,
                 mean_percent: percent,
                 ios,
                 is_over,
-            }),
+            });
+            open = Some(Open { event, percents: vec![percent] });
         }
-        in_one = true;
+        self.open = open.filter(|_| is_whole);
     }
-    found
 }
 
 #[cfg(test)]

@@ -49,6 +49,38 @@ fn a_drop_that_stays_is_a_change_of_level() {
     assert!(failover.rate_change.is_none() && failover.dips[0].is_over);
 }
 
+/// Proves that a dip is told of the event during which it began, to its end: an event that falls within it and takes it no farther,
+/// such as the end of a rebuild, has no effect; and one that takes it farther has a dip of its own.
+#[test]
+fn a_dip_belongs_to_the_event_that_began_it() {
+    let rate = |second: usize| match second {
+        20 => (3_000.0, 333.0),
+        21..40 => (7_000.0, 143.0),
+        // The rebuild ends within this interval.
+        40 => (8_000.0, 125.0),
+        60..62 => (9_000.0, 111.2),
+        62..70 => (7_000.0, 143.0),
+        70..80 => (5_000.0, 200.0),
+        _ => (10_000.0, 100.0),
+    };
+    let points: Vec<(f64, f64)> = (0..100).map(rate).collect();
+    let found = disruptions(
+        &points,
+        &[(20.0, "a drive fails"), (40.2, "rebuilt"), (60.0, "path lost"), (70.0, "a second drive fails")],
+    );
+    let [failure, rebuilt, path, second] = found.as_slice() else { panic!("{found:#?}") };
+    let [dip] = failure.dips.as_slice() else { panic!("{failure:#?}") };
+    assert_eq!((dip.start_s, dip.length_s, dip.is_over), (20.0, 21.0, true));
+    assert_eq!(failure.latency_bumps.len(), 1);
+    assert_eq!(failure.ios_missing, 7_000.0 + 19.0 * 3_000.0 + 2_000.0);
+    assert!(!rebuilt.has_effect, "{rebuilt:#?}");
+    let extent =
+        |event: &Disruption| event.dips.iter().map(|dip| (dip.start_s, dip.length_s)).collect::<Vec<_>>();
+    assert_eq!(extent(path), [(60.0, 10.0)]);
+    assert_eq!(extent(second), [(70.0, 10.0)]);
+    assert!((second.dips[0].extreme_percent + 50.0).abs() < 1e-9);
+}
+
 /// Proves that a short bump shows in the mean over all I/Os, though the median interval hardly moves; and that what lasts to the
 /// end, but too short to be a level, is a dip that is not over.
 #[test]

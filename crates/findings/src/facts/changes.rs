@@ -67,6 +67,13 @@ pub struct Excursion {
     pub is_over: bool,
 }
 
+impl Excursion {
+    /// End, in seconds since the start of the case's load.
+    pub(crate) fn end_s(&self) -> f64 {
+        self.start_s + self.length_s
+    }
+}
+
 /// A level that changed and stayed so to the end of the case.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RateChange {
@@ -104,7 +111,7 @@ pub struct Disruption {
     pub event: String,
     /// Time of the event, in seconds since the start of the case's load.
     pub at_s: f64,
-    /// The next event, or the end.
+    /// The next event, or the end; an excursion that began before it may go on after it.
     pub until_s: f64,
     /// False where nothing left its level, nothing changed and nothing failed.
     pub has_effect: bool,

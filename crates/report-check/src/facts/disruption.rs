@@ -32,6 +32,8 @@ pub(super) fn disruption(differences: &mut Differences<'_>, case: &Case) {
     let latencies: Vec<f64> = before.iter().filter_map(|one| one.latency_ns()).collect();
     let (mut rate, mut latency) = (Level::of(&iops, 0.05), Level::of(&latencies, 0.10));
     let end_s = counted.last().map_or(first.0, |last| last.end_s);
+    let (mut dips, mut bumps) = (Excursions::default(), Excursions::default());
+    let mut reported = None;
     for (place, (moment_s, name)) in moments.iter().enumerate() {
         let next_s = moments.get(place + 1).map_or(end_s, |next| next.0);
         let from_here: Vec<&Interval> = counted.iter().filter(|one| one.end_s > moment_s + 1e-9).collect();
@@ -39,16 +41,33 @@ pub(super) fn disruption(differences: &mut Differences<'_>, case: &Case) {
         if here == 0 {
             continue;
         }
+        let during = &from_here[..here];
         let of_rate = changed(&from_here, here, rate, |one| Some(one.iops()));
         let of_latency = changed(&from_here, here, latency, Interval::latency_ns);
-        let is_this = (moment_s - at_s).abs() < 1e-6 && (next_s - until_s).abs() < 1e-6 && *name == event;
-        if is_this {
-            return one_event(differences, &from_here[..here], [rate, latency], [of_rate, of_latency]);
+        dips.add(during, of_rate, rate, |one, level| {
+            Some(one.iops()).filter(|rate| *rate < level.middle - level.tolerance)
+        });
+        bumps.add(during, of_latency, latency, |one, level| {
+            one.latency_ns().filter(|latency| *latency > level.middle + level.tolerance)
+        });
+        if (moment_s - at_s).abs() < 1e-6 && (next_s - until_s).abs() < 1e-6 && *name == event {
+            one_event(differences, during, [rate, latency], [of_rate, of_latency]);
+            reported = Some((dips.of_events.len() - 1, of_rate.is_some() || of_latency.is_some()));
         }
         rate.middle = of_rate.map_or(rate.middle, |change| change.1);
         latency.middle = of_latency.map_or(latency.middle, |change| change.1);
     }
-    differences.require(false, "the run has no such event at that time");
+    // An excursion may go on after the next event, so that those of all are known at the end.
+    let Some((event, has_changed)) = reported else {
+        return differences.require(false, "the run has no such event at that time");
+    };
+    let (dips, bumps) = (&dips.of_events[event], &bumps.of_events[event]);
+    compare(differences, "dips", dips);
+    compare(differences, "latency_bumps", bumps);
+    let failed = number(fields, "errors").is_some_and(|errors| errors > 0.0);
+    let has_effect = !dips.is_empty() || !bumps.is_empty() || has_changed || failed;
+    let reported = fields.get("has_effect").and_then(Value::as_bool);
+    differences.require(reported == Some(has_effect), "its effect is said otherwise than recomputed");
 }
 
 fn one_event(
@@ -59,16 +78,6 @@ fn one_event(
 ) {
     differences.expect("level_iops", Some(rate.middle), EXACT);
     differences.expect("level_latency_ns", Some(latency.middle), EXACT);
-    let until = |change: Option<(usize, f64)>| change.map_or(during.len(), |change| change.0);
-    let is_dip = |one: &Interval| {
-        (one.iops() < rate.middle - rate.tolerance).then(|| 100.0 * (one.iops() / rate.middle - 1.0))
-    };
-    let dips = excursions(differences, "dips", &during[..until(of_rate)], &is_dip);
-    let is_bump = |one: &Interval| {
-        let own = one.latency_ns()?;
-        (own > latency.middle + latency.tolerance).then(|| 100.0 * (own / latency.middle - 1.0))
-    };
-    let bumps = excursions(differences, "latency_bumps", &during[..until(of_latency)], &is_bump);
     for (name, unit, level, change) in
         [("rate_change", "iops", rate, of_rate), ("latency_change", "ns", latency, of_latency)]
     {
@@ -99,9 +108,6 @@ fn one_event(
     let mean = 100.0 * sum_ns / f64::max(ios, 1.0) / latency.middle;
     differences.expect("mean_latency_percent", Some(mean), EXACT);
     differences.expect("errors", Some(errors), EXACT);
-    let has_effect = dips + bumps > 0 || of_rate.is_some() || of_latency.is_some() || errors > 0.0;
-    let reported = differences.fields.get("has_effect").and_then(Value::as_bool);
-    differences.require(reported == Some(has_effect), "its effect is said otherwise than recomputed");
 }
 
 /// Events that record what came of a case and did nothing to its load.
@@ -119,41 +125,79 @@ fn is_record(kind: &str) -> bool {
     )
 }
 
-/// Runs of intervals off their level.
-fn excursions(
-    differences: &mut Differences<'_>,
-    field: &str,
-    during: &[&Interval],
-    off: &dyn Fn(&Interval) -> Option<f64>,
-) -> usize {
-    // Start, length, extreme, and the sum of percentages over time.
-    let mut found: Vec<(f64, f64, f64, f64)> = Vec::new();
-    let mut is_in_one = false;
-    for one in during {
-        let Some(percent) = off(one) else {
-            is_in_one = false;
-            continue;
-        };
-        match found.last_mut().filter(|_| is_in_one) {
-            Some(last) => {
-                last.1 += one.length_s();
-                last.3 += percent * one.length_s();
-                last.2 = if percent.abs() > last.2.abs() { percent } else { last.2 };
+/// A run of intervals off their level: start, length, extreme, and the sum of percentages over time.
+struct Excursion {
+    start_s: f64,
+    length_s: f64,
+    extreme: f64,
+    sum: f64,
+}
+
+/// Excursions of a quantity by the event during which each began. A later event begins another where it takes it farther than the
+/// median of the last minute of intervals, beyond the tolerance of the level.
+#[derive(Default)]
+struct Excursions {
+    of_events: Vec<Vec<Excursion>>,
+    /// The event of the one that lasts to the end of the intervals so far, and its percentages.
+    lasting: Option<(usize, Vec<f64>)>,
+}
+
+impl Excursions {
+    fn add(
+        &mut self,
+        during: &[&Interval],
+        change: Option<(usize, f64)>,
+        level: Level,
+        off_level: impl Fn(&Interval, Level) -> Option<f64>,
+    ) {
+        let event = self.of_events.len();
+        self.of_events.push(Vec::new());
+        let mut lasting = self.lasting.take();
+        let bound = lasting.as_ref().map(|(_, percents)| {
+            let mut last: Vec<f64> = percents[percents.len().saturating_sub(60)..].to_vec();
+            last.sort_by(f64::total_cmp);
+            median(&last).abs() + 100.0 * level.tolerance / level.middle
+        });
+        for (place, one) in during[..change.map_or(during.len(), |change| change.0)].iter().enumerate() {
+            let Some(value) = off_level(one, level) else {
+                lasting = None;
+                continue;
+            };
+            let percent = 100.0 * (value / level.middle - 1.0);
+            let is_earlier = lasting.as_ref().is_some_and(|(of, _)| *of != event);
+            if is_earlier && bound.is_some_and(|bound| percent.abs() > bound) {
+                lasting = None;
             }
-            None => found.push((one.start_s, one.length_s(), percent, percent * one.length_s())),
+            let (of, percents) = lasting.get_or_insert_with(|| {
+                let begun = Excursion { start_s: one.start_s, length_s: 0.0, extreme: 0.0, sum: 0.0 };
+                self.of_events[event].push(begun);
+                (event, Vec::new())
+            });
+            // The first interval may be the last of the event before.
+            let is_counted = |last: &Excursion| last.start_s + last.length_s > one.start_s + 1e-9;
+            if place == 0 && self.of_events[*of].last().is_some_and(is_counted) {
+                continue;
+            }
+            percents.push(percent);
+            if let Some(last) = self.of_events[*of].last_mut() {
+                last.length_s += one.length_s();
+                last.sum += percent * one.length_s();
+                last.extreme = if percent.abs() > last.extreme.abs() { percent } else { last.extreme };
+            }
         }
-        is_in_one = true;
+        self.lasting = lasting.filter(|_| change.is_none());
     }
+}
+
+fn compare(differences: &mut Differences<'_>, field: &str, found: &[Excursion]) {
     let reported = differences.fields.get(field).and_then(Value::as_array).map_or(0, Vec::len);
     differences.require(reported == found.len(), &format!("{reported} {field}, recomputed {}", found.len()));
-    let count = found.len();
-    for (place, (start_s, length_s, extreme, sum)) in found.into_iter().enumerate().take(reported) {
-        differences.expect(&format!("{field}.{place}.start_s"), Some(start_s), EXACT);
-        differences.expect(&format!("{field}.{place}.length_s"), Some(length_s), EXACT);
-        differences.expect(&format!("{field}.{place}.extreme_percent"), Some(extreme), EXACT);
-        differences.expect(&format!("{field}.{place}.mean_percent"), Some(sum / length_s), EXACT);
+    for (place, one) in found.iter().enumerate().take(reported) {
+        differences.expect(&format!("{field}.{place}.start_s"), Some(one.start_s), EXACT);
+        differences.expect(&format!("{field}.{place}.length_s"), Some(one.length_s), EXACT);
+        differences.expect(&format!("{field}.{place}.extreme_percent"), Some(one.extreme), EXACT);
+        differences.expect(&format!("{field}.{place}.mean_percent"), Some(one.sum / one.length_s), EXACT);
     }
-    count
 }
 
 /// The place from which on a quantity stays on another side of its level to the end of the case, with the median from there to the
