@@ -283,13 +283,14 @@ fn cluster_layout(pool: &Pool, slots: &[DriveSlot], drive_bytes: u64) -> Result<
         None => (1, Redundancy::Copies(pool.keys.replicas.count()), object),
     };
     // An erasure-coded object has a fragment of itself on each drive.
-    let fragment = (object / u64::from(data)).max(segment_bytes);
+    let fragment = (object / u64::from(data)).div_ceil(segment_bytes).max(1) * segment_bytes;
     let coarse = drive_bytes.div_ceil(PIECES_LIMIT);
-    let piece_bytes = fragment.max(coarse).div_ceil(segment_bytes) * segment_bytes;
+    let piece_bytes = fragment.max(coarse).div_ceil(fragment) * fragment;
     Layout::cluster(&ClusterSpec {
         nodes: slots.iter().map(|slot| slot.node as u16).collect(),
         drive_capacity_bytes: drive_bytes,
         segment_bytes,
+        object_bytes: fragment,
         piece_bytes,
         data,
         redundancy,

@@ -21,7 +21,9 @@ pub struct ClusterSpec {
     pub drive_capacity_bytes: u64,
     /// Bytes of one stripe on one drive.
     pub segment_bytes: u64,
-    /// Bytes of a row of stripes on one drive; a multiple of the segment.
+    /// Bytes of an object on one drive; a multiple of the segment.
+    pub object_bytes: u64,
+    /// Bytes of a row of objects on one drive; a multiple of an object's.
     pub piece_bytes: u64,
     /// Data segments of a stripe; 1 for replicas.
     pub data: u32,
@@ -71,6 +73,7 @@ impl ClusterSpec {
                 width: self.width(),
                 piece_bytes: self.piece_bytes,
                 rows: self.piece_bytes / self.segment_bytes,
+                object_rows: self.object_bytes / self.segment_bytes,
                 rotates: matches!(self.redundancy, Redundancy::Parity(_)),
                 allowed: Vec::new(),
                 domains: self.nodes.clone(),
@@ -109,7 +112,8 @@ impl ClusterSpec {
             });
         }
         check_size("a segment", self.segment_bytes, SECTOR_BYTES, SEGMENT_BYTES_LIMIT)?;
-        check_size("a piece", self.piece_bytes, self.segment_bytes, DRIVE_CAPACITY_LIMIT)?;
+        check_size("an object", self.object_bytes, self.segment_bytes, DRIVE_CAPACITY_LIMIT)?;
+        check_size("a piece", self.piece_bytes, self.object_bytes, DRIVE_CAPACITY_LIMIT)?;
         check_size("a drive", self.drive_capacity_bytes, SECTOR_BYTES, DRIVE_CAPACITY_LIMIT)
     }
 }
@@ -120,24 +124,64 @@ mod tests {
     use crate::{IoList, Layout};
     use proptest::prelude::*;
 
+    /// Proves that objects which follow each other lie on all drives of a cluster in turn, however many of them a piece holds; that
+    /// what a group holds is found by its numbers; and that what does not fill the groups in use stays where it was.
+    #[test]
+    fn objects_that_follow_each_other_lie_on_all_drives() {
+        let nodes: Vec<u16> = (0..24).map(|drive| drive / 2).collect();
+        let spec = ClusterSpec {
+            nodes,
+            drive_capacity_bytes: 1 << 30,
+            segment_bytes: 64 << 10,
+            object_bytes: 128 << 10,
+            piece_bytes: 32 << 20,
+            data: 8,
+            redundancy: Redundancy::Parity(2),
+            seed: 1,
+        };
+        let in_groups = Layout::cluster(&spec).unwrap();
+        let mut layout = in_groups.clone();
+        let (rows, groups) = (512, 24);
+        layout.spread_objects((groups * rows + 100) * layout.stripe_bytes());
+        let drives_of = |layout: &Layout, stripes: std::ops::Range<u64>| {
+            let mut held = vec![0u32; spec.nodes.len()];
+            for stripe in stripes {
+                (0..10).for_each(|member| held[usize::from(layout.place(stripe, member).drive)] += 1);
+            }
+            held
+        };
+        // Two stripes an object, one object of each group.
+        let held = drives_of(&layout, 0..2 * groups);
+        assert!(held.iter().all(|&count| (18..=22).contains(&count)), "{held:?}");
+        assert!(drives_of(&in_groups, 0..2 * groups).iter().filter(|&&count| count > 0).count() == 10);
+        for number in 0..(groups + 2) * rows {
+            let stripe = layout.stripe_at(number);
+            assert_eq!(layout.group_of(stripe), number / rows);
+            assert_eq!(layout.place(stripe, 3), in_groups.place(number, 3));
+        }
+        assert_eq!(layout.stripe_at(groups * rows + 7), groups * rows + 7);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         /// Proves that members of a stripe lie on different nodes, that no two stripes share a place, and that drives hold
         /// equally many pieces within a tenth of the mean.
         #[test]
-        fn members_lie_on_different_nodes(nodes in 3u16..14, per_node in 1u16..6, is_code in any::<bool>(), seed in any::<u64>()) {
+        fn members_lie_on_different_nodes(nodes in 3u16..14, per_node in 1u16..6, is_code in any::<bool>(), is_spread in any::<bool>(), seed in any::<u64>()) {
             let (data, redundancy) = if is_code && nodes >= 4 { (u32::from(nodes) - 2, Redundancy::Parity(2)) } else { (1, Redundancy::Copies(3)) };
             let spec = ClusterSpec {
                 nodes: (0..nodes * per_node).map(|drive| drive / per_node).collect(),
                 drive_capacity_bytes: 64 << 20,
                 segment_bytes: 64 << 10,
+                object_bytes: 128 << 10,
                 piece_bytes: 1 << 20,
                 data,
                 redundancy,
                 seed,
             };
-            let layout = Layout::cluster(&spec).unwrap();
+            let mut layout = Layout::cluster(&spec).unwrap();
+            layout.spread_objects(layout.capacity_bytes() / 3 * u64::from(is_spread));
             let mut taken = std::collections::BTreeSet::new();
             let mut held = vec![0u32; spec.nodes.len()];
             for stripe in 0..layout.stripes() {

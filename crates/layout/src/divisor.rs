@@ -28,6 +28,11 @@ impl Divisor {
         Divisor { divisor, reciprocal, shift: NO_SHIFT }
     }
 
+    /// The number it divides by.
+    pub fn divisor(self) -> u64 {
+        self.divisor
+    }
+
     /// Quotient and remainder.
     #[inline(always)]
     pub fn divide(self, dividend: u64) -> (u64, u64) {

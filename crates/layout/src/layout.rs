@@ -170,6 +170,20 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Deals the objects of a cluster pool that its first `used_bytes` fill to its groups in turn, as clusters place objects, instead of
+    /// a whole group's worth to one after the other. Other layouts stay as they are.
+    pub fn spread_objects(&mut self, used_bytes: u64) {
+        let stripes = used_bytes / self.stripe_bytes();
+        if let Placement::Table(table) = &mut self.placement {
+            table.spread(stripes.min(self.stripes));
+        }
+    }
+
+    /// The stripe at a place of the order in which a D-stripe's, or the objects' of a cluster pool's group, lie on the drives.
+    pub fn stripe_at(&self, number: u64) -> u64 {
+        self.table().map_or(number, |table| table.stripe_at(number))
+    }
+
     fn straight(
         level: &'static str,
         raid: Raid,
@@ -383,10 +397,12 @@ impl Layout {
 
     /// Sets the preferred drives of the D-stripes or objects in a range of stripes, by piece: the drives of a class for each
     /// replica. Moves nothing; [`Layout::plan_preferred`] plans the moves. `false` for a RAID level, where there is no such
-    /// range, or where there are more than 255 kinds of preferences.
+    /// range, where objects are spread, or where there are more than 255 kinds of preferences.
     pub fn prefer(&mut self, stripes: std::ops::Range<u64>, drives: &[Vec<DriveIndex>]) -> bool {
         match &mut self.placement {
-            Placement::Table(table) if stripes.start < stripes.end && stripes.end <= self.stripes => {
+            Placement::Table(table)
+                if stripes.start < stripes.end && stripes.end <= self.stripes && !table.is_spread() =>
+            {
                 let groups = table.group_of(stripes.start)..table.group_of(stripes.end - 1) + 1;
                 table.prefer(groups, drives)
             }

@@ -43,6 +43,10 @@ pub(crate) struct PieceTable {
     piece_bytes: u64,
     /// Stripes in a group.
     rows: Divisor,
+    /// Stripes of an object; those of a group where it is one.
+    object_rows: u64,
+    /// None where the objects of a group follow each other.
+    spread: Option<Box<Spread>>,
     /// Members of a stripe in a D-stripe take turns over its pieces, so that parity is spread evenly.
     rotates: bool,
     /// Drives that may hold each entry; empty where any may.
@@ -62,11 +66,47 @@ pub(crate) struct TableShape {
     pub width: u32,
     pub piece_bytes: u64,
     pub rows: u64,
+    /// Stripes of an object, of which a group has a whole number.
+    pub object_rows: u64,
     pub rotates: bool,
     pub allowed: Vec<Vec<DriveIndex>>,
     pub domains: Vec<u16>,
     /// Number of pieces of each drive.
     pub pieces: Vec<u32>,
+}
+
+/// Objects dealt to groups in turn, one to each, instead of a group's worth to one after the other: a group of a large cluster is
+/// much larger than an object, since the table would be too long else, and neighbouring objects would share their drives.
+#[derive(Debug, Clone)]
+struct Spread {
+    object_rows: Divisor,
+    groups: Divisor,
+    objects_per_group: u64,
+    /// Stripes from here on lie as without it: they do not fill a group.
+    end_stripe: u64,
+}
+
+impl Spread {
+    /// Number that a stripe would have if the objects of each group followed each other.
+    #[inline]
+    fn in_groups(&self, stripe: u64) -> u64 {
+        if stripe >= self.end_stripe {
+            return stripe;
+        }
+        let (object, row) = self.object_rows.divide(stripe);
+        let (turn, group) = self.groups.divide(object);
+        (group * self.objects_per_group + turn) * self.object_rows.divisor() + row
+    }
+
+    /// The stripe that has this number in groups.
+    fn stripe_at(&self, number: u64) -> u64 {
+        if number >= self.end_stripe {
+            return number;
+        }
+        let (object, row) = self.object_rows.divide(number);
+        let (group, turn) = (object / self.objects_per_group, object % self.objects_per_group);
+        (turn * self.groups.divisor() + group) * self.object_rows.divisor() + row
+    }
 }
 
 /// One stripe's place in the table.
@@ -95,6 +135,8 @@ impl PieceTable {
             width: shape.width,
             piece_bytes: shape.piece_bytes,
             rows: Divisor::new(shape.rows, groups * shape.rows),
+            object_rows: shape.object_rows,
+            spread: None,
             rotates: shape.rotates,
             allowed: shape.allowed,
             domains: shape.domains,
@@ -151,9 +193,29 @@ impl PieceTable {
         Some(Move { group, entry, from, to: Piece { drive: target, slot } })
     }
 
+    /// Deals the objects of all groups that the first `stripes` fill to these groups in turn.
+    pub(crate) fn spread(&mut self, stripes: u64) {
+        let rows = self.rows.divisor();
+        let (groups, objects_per_group) = (stripes / rows, rows / self.object_rows);
+        self.spread = (groups > 1 && objects_per_group > 1).then(|| {
+            Box::new(Spread {
+                object_rows: Divisor::new(self.object_rows, groups * rows),
+                groups: Divisor::new(groups, groups * objects_per_group),
+                objects_per_group,
+                end_stripe: groups * rows,
+            })
+        });
+    }
+
+    /// The stripe with a number in groups: `group` × stripes in a group + row.
+    pub(crate) fn stripe_at(&self, number: u64) -> u64 {
+        self.spread.as_ref().map_or(number, |spread| spread.stripe_at(number))
+    }
+
     #[inline]
     pub(crate) fn row(&self, stripe: u64) -> TableRow<'_> {
-        let (group, row) = self.rows.divide(stripe);
+        let number = self.spread.as_ref().map_or(stripe, |spread| spread.in_groups(stripe));
+        let (group, row) = self.rows.divide(number);
         let first = group as usize * self.width as usize;
         let rotation = if self.rotates { (row % u64::from(self.width)) as u32 } else { 0 };
         TableRow { pieces: &self.entries[first..first + self.width as usize], rotation, row }
@@ -171,7 +233,12 @@ impl PieceTable {
     }
 
     pub(crate) fn group_of(&self, stripe: u64) -> u64 {
-        self.rows.divide(stripe).0
+        let number = self.spread.as_ref().map_or(stripe, |spread| spread.in_groups(stripe));
+        self.rows.divide(number).0
+    }
+
+    pub(crate) fn is_spread(&self) -> bool {
+        self.spread.is_some()
     }
 
     pub(crate) fn groups(&self) -> impl Iterator<Item = &[Piece]> {

@@ -72,6 +72,7 @@ impl PoolSpec {
                 width,
                 piece_bytes: self.piece_bytes,
                 rows: self.piece_bytes / self.segment_bytes,
+                object_rows: self.piece_bytes / self.segment_bytes,
                 rotates: true,
                 allowed: Vec::new(),
                 domains: own_domains.clone(),

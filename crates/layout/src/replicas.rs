@@ -59,6 +59,7 @@ impl ReplicaSpec {
                 width: self.copies(),
                 piece_bytes: self.object_bytes,
                 rows: 1,
+                object_rows: 1,
                 rotates: false,
                 allowed: self.groups.clone(),
                 domains: self.nodes.clone(),

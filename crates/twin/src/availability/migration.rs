@@ -46,7 +46,7 @@ impl Migration {
         Some((self.current as f64 + own) / self.moves.len() as f64)
     }
 
-    /// Stripes of the move in progress.
+    /// Numbers in groups of the stripes of the move in progress.
     fn stripes(&self) -> Option<std::ops::Range<u64>> {
         let first = self.current()?.group * self.stripes_per_group;
         Some(first..first + self.stripes_per_group)
@@ -134,14 +134,14 @@ pub(crate) trait Migrates: Refill {
         }
     }
 
-    /// Plans a stripe of the rebuild; false if there is nothing to do or too much is lost.
+    /// Plans a stripe of the rebuild, a pool's by its number in groups; false if there is nothing to do or too much is lost.
     fn plan_rebuild(&mut self, stripe: u64) -> bool {
         let Migrating { recovery, layout, migration, plan, .. } = self.migrating();
         match migration.current() {
             None => recovery.plan_stripe(stripe, layout, plan),
             Some(movement) => {
                 let retarget = |place| layout.retarget(movement, place);
-                layout.rebuild(stripe, recovery.loss.failed(), retarget, plan).is_ok()
+                layout.rebuild(layout.stripe_at(stripe), recovery.loss.failed(), retarget, plan).is_ok()
             }
         }
     }

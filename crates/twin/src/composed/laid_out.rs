@@ -39,6 +39,7 @@ impl LaidOut {
                 set.spares.iter_mut().for_each(|spare| *spare += site as u32 * drives);
                 let (stripe_bytes, bytes) = (set.layout.stripe_bytes(), set.layout.capacity_bytes());
                 first_address = first_address.div_ceil(stripe_bytes) * stripe_bytes;
+                set.layout.spread_objects(*used_bytes);
                 let mut state = SetState::new(array, set, first_address, *used_bytes);
                 state.set.group += site * array.groups.len();
                 let own = places.iter().filter(|place| place.set == states.len() % used.len());
