@@ -61,6 +61,7 @@ section! {
         program: Kind::Time, 0..=STEP_LIMIT_NS, default "700us", "Time to program a page on all planes.";
         erase: Kind::Time, 0..=STEP_LIMIT_NS, default "4ms", "Time to erase a block on all planes.";
         suspend: Kind::Time, 0..=STEP_LIMIT_NS, default "20us", "Cost of a read that interrupts a program or an erase.";
+        read_priority: Kind::Switch, 0..=1, default "true", "Whether reads go before writes and collection on channels and bus; if not, they wait for all that the buffer holds.";
         channel: Kind::Rate, 1000000..=RATE_LIMIT, default "800MB/s", "Rate of a channel.";
         bus: Kind::Rate, 1000000..=RATE_LIMIT, default "3.2GB/s", "Rate of the bus that all channels share.";
         read_command: Kind::Time, 0..=STEP_LIMIT_NS, default "1us", "Time of the drive's controller for a read.";

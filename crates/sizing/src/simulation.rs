@@ -36,6 +36,8 @@ const OUT_OF_REACH: f64 = 10.0;
 /// Latencies grow where the mean of the last third is so many times that of the second: a queue that grows evenly has 1.67, one that
 /// a cache begins to drain less.
 const GROWS: f64 = 1.5;
+/// Share of the time for which drives are given work, beyond which their queues grow.
+const OVERBOOKED: f64 = 1.01;
 /// Share of written bytes that caches may take up without passing them on.
 const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
@@ -423,7 +425,8 @@ fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
     paired
 }
 
-/// Returns true if the second and the last third have one level, and caches destage as much as they take.
+/// Returns true if the second and the last third have one level, caches destage as much as they take, and drives have no more work
+/// put on them than they do.
 fn is_level(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
     if third < 2 {
@@ -439,11 +442,24 @@ fn is_level(batches: &[Batch]) -> bool {
             return false;
         }
     }
+    // A buffer fills with what is more than the drive can do; once it is full, the level is another.
+    if bus_share(batches, third) > OVERBOOKED {
+        return false;
+    }
     let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
     let kept = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
     kept.is_none_or(|(before, after)| {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
     })
+}
+
+/// Work that the drives' buses were given from a batch on, as a share of the time: the mean over drives that had any.
+fn bus_share(batches: &[Batch], from: usize) -> f64 {
+    let Some(last) = batches.last() else { return 0.0 };
+    let elapsed_ns: u64 = batches[from..].iter().map(|batch| batch.duration_ns).sum();
+    let of_bus = last.counters.iter().filter(|counter| counter.name == "bus_busy_ns");
+    let given_ns: Vec<u64> = of_bus.map(increases(batches, from)).filter(|&busy_ns| busy_ns > 0).collect();
+    given_ns.iter().sum::<u64>() as f64 / (given_ns.len().max(1) as f64 * elapsed_ns.max(1) as f64)
 }
 
 /// Returns true if latencies are far beyond a requirement in the second and the last third and grow from one to the other: I/Os

@@ -178,3 +178,19 @@ fn a_space_has_its_front() {
         assert_eq!(row.pareto, !is_beaten, "{row:?}");
     }
 }
+
+/// Proves that answers about writes which drives cannot keep up with are those of full buffers: many times as many I/Os give the same
+/// level within 3 %.
+#[test]
+fn levels_are_those_of_full_buffers() {
+    let long = Effort { ios: 9_000_000, most_ios: 10_000_000, ..Effort::FULL };
+    let loads = [("micron-9550-max", "rw=randwrite"), ("micron-9550-max", "rw=randrw,rwmixread=70")];
+    for (array, load) in loads {
+        let configuration = Configuration::load(array).unwrap();
+        let case =
+            LoadSource::read(&format!("fio:{load},bs=4k,numjobs=16,iodepth=32,runtime=60")).unwrap().case;
+        let [own, long] =
+            [&Effort::FULL, &long].map(|effort| answer(&configuration, &case, effort).unwrap().iops);
+        assert!((own / long - 1.0).abs() < 0.03, "{array} {load}: {own}, in the long run {long}");
+    }
+}

@@ -292,6 +292,7 @@ fn solid_state(drive: &array::SolidState, count: u32) -> FlashDescription {
         write_command: Nanos(drive.write_command.get()),
         write_buffer: Bytes(drive.write_buffer.get()),
         suspend: Some(Nanos(drive.suspend.get())),
+        read_priority: drive.read_priority.get() == 1,
         relocation: Nanos(drive.relocation.get()),
         erased_reserve: Bytes(drive.reserve.get()),
         merge_over_bus: false,

@@ -90,6 +90,9 @@ pub struct FlashDescription {
     /// A read interrupts a program or an erase of its die at this cost; without it, reads wait for them.
     #[serde(default)]
     pub suspend: Option<Nanos>,
+    /// Reads go before writes and collection on channels and bus; without it, they wait for all that the buffer holds.
+    #[serde(default)]
+    pub read_priority: bool,
     /// Time of the bus and the drive's controller to relocate a collected unit, beside its two crossings: finding out
     /// whether it is still valid, checking it, changing the map.
     #[serde(default)]

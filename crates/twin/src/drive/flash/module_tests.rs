@@ -31,6 +31,7 @@ fn drive() -> FlashDescription {
         write_command: Nanos(3_000),
         write_buffer: Bytes(8 << 20),
         suspend: None,
+        read_priority: false,
         relocation: Nanos(0),
         erased_reserve: Bytes(0),
         merge_over_bus: false,
@@ -163,6 +164,43 @@ fn suspension_spares_reads_the_programs() {
     let (behind, suspended) = (waits(None), waits(Some(Nanos(20_000))));
     println!("read behind programs {behind} ns, with suspension {suspended} ns");
     assert!(behind > 1_000_000 && suspended < 400_000);
+}
+
+/// Proves that writes which are acknowledged and still to be programmed keep no read waiting where reads have priority: not at the
+/// die, the channel or the bus; and that what reads take of the bus is lost to writes all the same.
+#[test]
+fn reads_go_before_what_is_buffered() {
+    let latency_ns = |read_priority| {
+        let description = FlashDescription {
+            suspend: Some(Nanos(20_000)),
+            read_priority,
+            bus_bytes_per_s: 500_000_000,
+            write_command: Nanos(0),
+            write_buffer: Bytes(64 << 20),
+            ..drive()
+        };
+        let mut flash = FlashDrive::new(&description, Condition::Steady(1.0), 1).unwrap();
+        for unit in 0..8192 {
+            flash.write(0, unit * 8192, 8192, Temperature::Cold);
+        }
+        flash.read(1_000_000, 0, 4096) - 1_000_000
+    };
+    let alone_ns = 2_000 + 75_000 + 10_240 + 8_192;
+    assert_eq!(latency_ns(true), alone_ns + 20_000);
+    assert!(latency_ns(false) > 100_000_000);
+    let description = FlashDescription {
+        suspend: Some(Nanos(0)),
+        read_priority: true,
+        bus_bytes_per_s: 500_000_000,
+        program: Nanos(100_000),
+        write_command: Nanos(0),
+        read_command: Nanos(0),
+        ..drive()
+    };
+    let mut flash = FlashDrive::new(&description, Condition::Steady(1.0), 1).unwrap();
+    let got = closed_loop(&mut flash, 4096, 8192, 500, 1_500_000);
+    let crossings = 0.5 + 0.5 * (2.0 * AMPLIFICATION - 1.0);
+    assert_near("8k I/Os/s, half reads, bus", got, 1e9 / (8192.0 * 2.0 * crossings), 0.03);
 }
 
 /// Proves that a write of half a mapping unit costs the dies a read, and the bus only where it is told to.

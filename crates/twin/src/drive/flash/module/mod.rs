@@ -18,7 +18,7 @@ use crate::drive::Slowness;
 use costs::{Costs, FS_PER_NS};
 use layout::Divisor;
 use load::Random;
-use steps::{Die, Server};
+use steps::{Server, Shared};
 
 /// The stream of chance for time that is not simulated; collection has the seed's own.
 const CARRY_STREAM: u64 = 1;
@@ -43,9 +43,9 @@ pub enum Condition {
 #[derive(Debug, Clone)]
 pub struct FlashDrive {
     sampled: SampledTranslation,
-    dies: Vec<Die>,
-    channels: Vec<Server>,
-    bus: Server,
+    dies: Vec<Shared>,
+    channels: Vec<Shared>,
+    bus: Shared,
     controller: Server,
     /// Ends of the programs that fill the buffer, oldest next.
     buffered_programs: Vec<u64>,
@@ -99,9 +99,9 @@ impl FlashDrive {
         let costs = Costs::of(description);
         let mut drive = FlashDrive {
             sampled,
-            dies: vec![Die::default(); dies as usize],
-            channels: vec![Server::default(); description.channels as usize],
-            bus: Server::default(),
+            dies: vec![Shared::default(); dies as usize],
+            channels: vec![Shared::default(); description.channels as usize],
+            bus: Shared::default(),
             controller: Server::default(),
             buffered_programs: vec![0; (description.write_buffer.0 / program_bytes) as usize],
             next_buffered: 0,
@@ -194,7 +194,7 @@ impl FlashDrive {
             self.read_pages(now_ns, offset_bytes, offset_bytes + length)
         };
         let bus_ns = length * self.costs.bus_fs_per_byte / FS_PER_NS;
-        ready_ns + flash_ns + self.cross_bus(now_ns, bus_ns) + bus_ns
+        ready_ns + flash_ns + self.cross_bus_to_host(now_ns, bus_ns) + bus_ns
     }
 
     /// Writes; returns when the data are in the buffer, which is when the drive acknowledges. `temperature` matters with

@@ -21,11 +21,20 @@ impl Server {
     }
 }
 
-/// A die: everything waits behind `all`; with suspension, reads wait behind `reads` only.
+/// A die, a channel or the bus: everything waits behind `all`; with suspension or priority, reads of the host wait behind `reads` only.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Die {
+pub(super) struct Shared {
     pub all: Server,
     pub reads: Server,
+}
+
+impl Shared {
+    /// Takes `busy_ns` for a host's read; returns how long that has to wait.
+    #[inline(always)]
+    fn take_read(&mut self, now_ns: u64, busy_ns: u64, goes_first: bool) -> u64 {
+        let wait_ns = self.all.take(now_ns, busy_ns);
+        if goes_first { self.reads.take(now_ns, busy_ns) } else { wait_ns }
+    }
 }
 
 impl FlashDrive {
@@ -36,7 +45,8 @@ impl FlashDrive {
         let moved = if self.collection_is_free { 0 } else { charged };
         // The host's unit crosses the bus once, a collected unit comes and goes.
         let bus_ns = self.costs.bus_unit_ns + ((moved * self.costs.bus_moved_ns) >> ONE.trailing_zeros());
-        let bus_wait_ns = self.cross_bus(now_ns, bus_ns);
+        self.counters.bus_busy_ns += bus_ns;
+        let bus_wait_ns = self.bus.all.take(now_ns, bus_ns);
         self.moved_reads_pending += moved;
         while self.moved_reads_pending >= self.units_per_page {
             self.moved_reads_pending -= self.units_per_page;
@@ -52,7 +62,9 @@ impl FlashDrive {
         self.host_pending += ONE;
         if self.host_pending >= self.units_per_program {
             self.host_pending -= self.units_per_program;
-            let done_ns = self.program(now_ns) + bus_wait_ns + self.costs.bus_unit_ns;
+            // While the unit waits for the bus, the die works off what it has: the longer wait counts, not their sum.
+            let done_ns = self.program(now_ns).max(now_ns + bus_wait_ns + self.costs.program_ns)
+                + self.costs.bus_unit_ns;
             self.buffered_programs[self.next_buffered] = done_ns;
             self.next_buffered += 1;
             if self.next_buffered == self.buffered_programs.len() {
@@ -68,15 +80,15 @@ impl FlashDrive {
         let die = self.die_of(page);
         self.read_page(now_ns, die, 0);
         if self.merge_over_bus {
-            self.cross_bus(now_ns, self.costs.bus_unit_ns);
+            self.cross_bus_to_host(now_ns, self.costs.bus_unit_ns);
         }
     }
 
-    /// Takes the bus; returns how long that has to wait.
+    /// Takes the bus for what is read; returns how long that has to wait.
     #[inline]
-    pub(super) fn cross_bus(&mut self, now_ns: u64, bus_ns: u64) -> u64 {
+    pub(super) fn cross_bus_to_host(&mut self, now_ns: u64, bus_ns: u64) -> u64 {
         self.counters.bus_busy_ns += bus_ns;
-        self.bus.take(now_ns, bus_ns)
+        self.bus.take_read(now_ns, bus_ns, self.costs.reads_go_first)
     }
 
     /// Reads a page; returns the time from `now_ns` until it is out of its channel.
@@ -96,7 +108,8 @@ impl FlashDrive {
         };
         let channel = self.channel_of(die);
         let channel = &mut self.channels[channel];
-        wait_ns + read_ns + channel.take(now_ns, channel_ns) + channel_ns
+        let goes_first = self.costs.reads_go_first;
+        wait_ns + read_ns + channel.take_read(now_ns, channel_ns, goes_first) + channel_ns
     }
 
     /// Reads a range of several pages; returns the time from `now_ns` until the last is out of its channel.
@@ -116,7 +129,7 @@ impl FlashDrive {
         let die = self.next_read_die;
         self.dies[die as usize].all.take(now_ns, self.costs.read_ns);
         let channel = self.channel_of(die);
-        self.channels[channel].take(now_ns, self.costs.channel_page_ns);
+        self.channels[channel].all.take(now_ns, self.costs.channel_page_ns);
     }
 
     /// Programs one page on all planes of the next die; returns when it is done.
@@ -125,7 +138,7 @@ impl FlashDrive {
         self.next_die = next_of(self.next_die, self.dies.len());
         let die = self.next_die;
         let channel = self.channel_of(die);
-        let channel_wait_ns = self.channels[channel].take(now_ns, self.costs.channel_program_ns);
+        let channel_wait_ns = self.channels[channel].all.take(now_ns, self.costs.channel_program_ns);
         let die_wait_ns = self.dies[die as usize].all.take(now_ns, self.costs.program_ns);
         self.programs_until_erase -= 1;
         if self.programs_until_erase == 0 {
