@@ -7,7 +7,7 @@ pub(crate) use unloaded_latency::UnloadedLatencies;
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::Finding;
 use crate::level::total;
-use crate::observation::ObservedCase;
+use crate::observation::{Busy, ObservedCase};
 use crate::{Kind, Level, Limit, PartUse, cited, words};
 
 /// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
@@ -97,6 +97,10 @@ impl Numbers<'_> {
         self.of_use(part, "mean_percent", part.mean_percent, Unit::Ratio).of_percent().percent()
     }
 
+    fn largest_share(&self, part: &PartUse) -> Cited {
+        self.of_use(part, "largest_percent", part.largest_percent, Unit::Ratio).of_percent().percent()
+    }
+
     /// The part as the beginning of a sentence, with its verb.
     fn busy(&self, part: &PartUse) -> Cited {
         let name = self.source_of_use(part, "part");
@@ -109,8 +113,8 @@ fn level_of(path: &str, field: &str, value: f64, unit: Unit) -> Quantity {
     Quantity::new(value, unit, Source::finding(&format!("{}/{path}", Kind::Level.name()), field))
 }
 
-/// The first that applies: a rate that was asked for, a part that is full, time in the host, time in queues, too little
-/// outstanding.
+/// The first that applies: a rate that was asked for, parts that are full, parts of which those that are full do most, time in the
+/// host, time in queues, too little outstanding.
 fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &UnloadedLatencies<'_>) -> Reason {
     let numbers = Numbers { case, level, uses };
     if let Some(held) = held(case, &numbers) {
@@ -137,6 +141,20 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
             because: cited!("the host’s processors are busy {} of the time", numbers.share(cpu)),
         };
     }
+    let is_lopsided = |part: &&PartUse| part.part != CPU && part.part != "disk" && is_mostly_full(case, part);
+    if let Some(part) = uses.iter().find(is_lopsided) {
+        return Reason {
+            by: class(part),
+            part: name(part),
+            because: cited!(
+                "{} busy {} of the time in the mean, the busiest {}: the load is not even{}",
+                numbers.busy(part),
+                numbers.share(part),
+                numbers.largest_share(part),
+                words::way(part)
+            ),
+        };
+    }
     match busiest {
         Some(part) => in_host(part, &numbers)
             .or_else(|| queued(part, others, &numbers))
@@ -151,6 +169,15 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
             ),
         },
     }
+}
+
+/// Returns whether most of what parts of a kind do is done by those that are full: one controller of two, the drives of one stripe of
+/// many. One full drive among many busy ones, such as that which a rebuild fills, bounds nobody but itself.
+fn is_mostly_full(case: &ObservedCase, part: &PartUse) -> bool {
+    let is_like = |busy: &&Busy| busy.of.part == part.part && busy.of.resource == part.resource;
+    let shares = || case.busy.iter().filter(is_like).map(|busy| busy.share);
+    let full: f64 = shares().filter(|share| *share >= FULL).sum();
+    full > 0.0 && full >= HALF * shares().sum::<f64>()
 }
 
 /// A rate that was asked for and delivered, or a limit that was set.
@@ -245,11 +272,13 @@ fn in_host(part: &PartUse, numbers: &Numbers<'_>) -> Option<Reason> {
 
 /// On a twin every part is seen: where none is full, time is spent in latency, and more I/Os would do more.
 fn few(part: &PartUse, numbers: &Numbers<'_>) -> Reason {
+    let is_any_full = numbers.uses.iter().any(|one| one.largest_percent >= 100.0 * FULL);
     Reason {
         by: "concurrency",
         part: name(part),
         because: cited!(
-            "no part is full (at most, {} busy {} of the time{}), and with {} outstanding, {} each, there are {}",
+            "no {} is full (at most, {} busy {} of the time{}), and with {} outstanding, {} each, there are {}",
+            if is_any_full { "kind of part" } else { "part" },
             numbers.busy(part),
             numbers.share(part),
             words::way(part),

@@ -36,6 +36,45 @@ fn who_waits_is_not_short_of_load() {
     assert_eq!(limit(47_500.0, 86e6, 0.30).0, "unknown");
 }
 
+/// Proves that one full controller of two is the limit, and so are the few drives that do most of the work, though the mean of their
+/// like is far from full; and that one full drive among busy ones is neither the limit nor passed over.
+#[test]
+fn a_load_that_is_not_even_is_told() {
+    let limit = |shares: &[f64]| {
+        let level = Series::level(60_000.0, 1.0, 1e6, 0.0, 4096.0);
+        let settings = [("rw", "randread"), ("bs", "4k"), ("iodepth", "64")];
+        let mut observation = Run::new("own").case("one", "one", &settings, &level).observation();
+        observation.cases[0].busy = vec![busy("link", "link-0", "to_host", 0.3)];
+        observation.cases[0].busy.extend(
+            shares
+                .iter()
+                .enumerate()
+                .map(|(number, share)| busy("drive", &format!("drive-{number}"), "bus", *share)),
+        );
+        let found = Findings::of(observation);
+        let limit = found.all.iter().find_map(|finding| match &finding.fact {
+            Fact::Limit(limit) => Some((limit.by.clone(), limit.because.to_string())),
+            _ => None,
+        });
+        limit.unwrap()
+    };
+    let (by, because) = limit(&[0.97, 0.05]);
+    assert_eq!(by, "drive", "{because}");
+    assert_eq!(
+        because,
+        "the buses of 2 drives are busy 51 % of the time in the mean, the busiest 97 %: the load is not even"
+    );
+    let mut few = vec![0.01; 96];
+    few[..10].fill(0.93);
+    assert_eq!(limit(&few).0, "drive");
+    let mut rebuilt = vec![0.3; 24];
+    rebuilt[0] = 0.95;
+    let (by, because) = limit(&rebuilt);
+    assert_eq!(by, "concurrency");
+    assert!(because.starts_with("no kind of part is full (at most, "), "{because}");
+    assert!(limit(&[0.3; 24]).1.starts_with("no part is full (at most, "));
+}
+
 /// Proves that a volume's limit is named before a part that happens to be busy.
 #[test]
 fn a_limit_that_was_set_limits() {

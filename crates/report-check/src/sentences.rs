@@ -215,6 +215,9 @@ const PARTS: &[(&str, &[&str])] = &[
             "* busy [uses.mean_percent] of the time, no part of the array more than [uses.mean_percent]",
             "no part is full (at most, * busy [uses.mean_percent] of the time*), and with [outstanding] outstanding, \
              [mean_latency_ns] each, there are [iops]",
+            "no kind of part is full (at most, * busy [uses.mean_percent] of the time*), and with [outstanding] outstanding, \
+             [mean_latency_ns] each, there are [iops]",
+            "* busy [uses.mean_percent] of the time in the mean, the busiest [uses.largest_percent]: the load is not even*",
         ],
     ),
     (

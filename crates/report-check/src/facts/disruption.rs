@@ -1,4 +1,4 @@
-//! Effects of events: excursions and lasting changes of rate and latency.
+//! Effects of events: excursions and open changes of rate and latency.
 
 use super::differences::{Differences, EXACT, number, text};
 use crate::expression::median;
@@ -139,7 +139,7 @@ struct Excursion {
 struct Excursions {
     of_events: Vec<Vec<Excursion>>,
     /// The event of the one that lasts to the end of the intervals so far, and its percentages.
-    lasting: Option<(usize, Vec<f64>)>,
+    open: Option<(usize, Vec<f64>)>,
 }
 
 impl Excursions {
@@ -152,23 +152,23 @@ impl Excursions {
     ) {
         let event = self.of_events.len();
         self.of_events.push(Vec::new());
-        let mut lasting = self.lasting.take();
-        let bound = lasting.as_ref().map(|(_, percents)| {
+        let mut open = self.open.take();
+        let bound = open.as_ref().map(|(_, percents)| {
             let mut last: Vec<f64> = percents[percents.len().saturating_sub(60)..].to_vec();
             last.sort_by(f64::total_cmp);
             median(&last).abs() + 100.0 * level.tolerance / level.middle
         });
         for (place, one) in during[..change.map_or(during.len(), |change| change.0)].iter().enumerate() {
             let Some(value) = off_level(one, level) else {
-                lasting = None;
+                open = None;
                 continue;
             };
             let percent = 100.0 * (value / level.middle - 1.0);
-            let is_earlier = lasting.as_ref().is_some_and(|(of, _)| *of != event);
+            let is_earlier = open.as_ref().is_some_and(|(of, _)| *of != event);
             if is_earlier && bound.is_some_and(|bound| percent.abs() > bound) {
-                lasting = None;
+                open = None;
             }
-            let (of, percents) = lasting.get_or_insert_with(|| {
+            let (of, percents) = open.get_or_insert_with(|| {
                 let begun = Excursion { start_s: one.start_s, length_s: 0.0, extreme: 0.0, sum: 0.0 };
                 self.of_events[event].push(begun);
                 (event, Vec::new())
@@ -185,7 +185,7 @@ impl Excursions {
                 last.extreme = if percent.abs() > last.extreme.abs() { percent } else { last.extreme };
             }
         }
-        self.lasting = lasting.filter(|_| change.is_none());
+        self.open = open.filter(|_| change.is_none());
     }
 }
 

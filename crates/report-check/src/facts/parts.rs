@@ -4,11 +4,18 @@ use super::differences::{Differences, EXACT, text};
 use crate::run::{Case, Counter};
 use serde_json::Value;
 
+/// A part that is busy for this share of the time is full.
+const FULL_PERCENT: f64 = 90.0;
+
 /// Checks the utilisation of parts against their counters.
 pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
     let fields = differences.fields;
     let (ramp_s, began_s) = times(case);
     let count = fields.get("uses").and_then(Value::as_array).map_or(0, Vec::len);
+    let is_any_full =
+        (0..count).any(|place| fields["uses"][place]["largest_percent"].as_f64() >= Some(FULL_PERCENT));
+    let says_none = text(fields, "because").starts_with("no part is full");
+    differences.require(!(is_any_full && says_none), "no part is said to be full where one is");
     for place in 0..count {
         let one = &fields["uses"][place];
         let (part, resource) =
@@ -52,6 +59,8 @@ pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
             .collect();
         let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
         differences.expect(&format!("uses.{place}.mean_percent"), Some(100.0 * mean), EXACT);
+        let largest = used.iter().copied().fold(0.0, f64::max);
+        differences.expect(&format!("uses.{place}.largest_percent"), Some(100.0 * largest), EXACT);
         differences.expect(&format!("uses.{place}.parts"), Some(used.len() as f64), EXACT);
     }
 }
