@@ -483,8 +483,7 @@ impl Findings {
             .map(|(by, count, (finding, limit))| {
                 let because = limit.because.clone();
                 if limits.len() == 1 {
-                    let what =
-                        if *by == "unknown" { "Not visible from outside" } else { words::limiter(by).0 };
+                    let what = if *by == "unknown" { "Not found" } else { words::limiter(by).0 };
                     return cited!("{}: {} ({}).", what, because, self.load_of(finding));
                 }
                 let all = Quantity::count_of(&sources(None)).count("workload");
@@ -500,7 +499,7 @@ impl Findings {
                 let example = if *count == 1 { "That is" } else { "For example" };
                 match *by {
                     "unknown" => {
-                        cited!("In {} not visible from outside. {} {}: {}.", share, example, load, because)
+                        cited!("What limits {} was not found. {} {}: {}.", share, example, load, because)
                     }
                     "concurrency" => {
                         cited!(

@@ -61,7 +61,7 @@ fn what_was_not_tried_is_not_promised() {
     let answers = answers(run, None, false);
     assert!(answers[0].1.contains(", over the measured "), "{answers:?}");
     assert!(answers[1].1.starts_with("Writes did not fall within the tested range, at most "), "{answers:?}");
-    assert!(answers[2].1.starts_with("Not visible from outside"), "{answers:?}");
+    assert!(answers[2].1.starts_with("Not found"), "{answers:?}");
 }
 
 /// Proves that a fall which one case shows and others that write as long do not is told as such, and is not what the target

@@ -15,12 +15,13 @@ const YEAR_DAYS: f64 = 365.0;
 /// Wear under a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Wear {
-    /// Bytes that drives are given for a byte of the workload; `None` where nothing is written.
+    /// Bytes that drives are given for a byte of the workload; `None` where nothing is written, or the level is not steady: caches may
+    /// keep what the drives are still to be given.
     pub write_amplification: Option<f64>,
     /// Units that flash programs for a unit that a drive is given; `None` without a flash translation layer.
     pub flash_write_amplification: Option<f64>,
     /// Years until the group that wears fastest has taken its rated writes; `None` where solid-state drives that are written
-    /// have no rating, or none are written.
+    /// have no rating, none are written, or the level is not steady.
     pub endurance_years: Option<f64>,
 }
 
@@ -28,7 +29,8 @@ pub(crate) struct Wear {
 /// all day long.
 pub(crate) fn wear(array: &Array, level: &Level, times: f64, written_bytes_per_day: Option<u64>) -> Wear {
     let host_bytes = level.write.bytes as f64;
-    if host_bytes <= 0.0 {
+    // What a cache still keeps has worn nothing out yet, and will.
+    if host_bytes <= 0.0 || !level.is_steady {
         return Wear::default();
     }
     let seconds = level.counted_ns as f64 / 1e9 * times;
