@@ -425,8 +425,8 @@ fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
     paired
 }
 
-/// Returns true if the second and the last third have one level, caches destage as much as they take, and drives have no more work
-/// put on them than they do.
+/// Returns true if the second and the last third have one level, and caches destage as much as they take or, where there are none, drives
+/// are given no more work than they do.
 fn is_level(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
     if third < 2 {
@@ -442,13 +442,14 @@ fn is_level(batches: &[Batch]) -> bool {
             return false;
         }
     }
-    // A buffer fills with what is more than the drive can do; once it is full, the level is another.
-    if bus_share(batches, third) > OVERBOOKED {
+    // A buffer fills with what is more than the drive can do; once it is full, the level is another. A cache before it destages in bursts,
+    // and is asked for its balance instead.
+    let cached = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
+    if cached.is_none() && bus_share(batches, third) > OVERBOOKED {
         return false;
     }
     let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
-    let kept = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
-    kept.is_none_or(|(before, after)| {
+    cached.is_none_or(|(before, after)| {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
     })
 }

@@ -62,9 +62,13 @@ impl FlashDrive {
         self.host_pending += ONE;
         if self.host_pending >= self.units_per_program {
             self.host_pending -= self.units_per_program;
-            // While the unit waits for the bus, the die works off what it has: the longer wait counts, not their sum.
-            let done_ns = self.program(now_ns).max(now_ns + bus_wait_ns + self.costs.program_ns)
-                + self.costs.bus_unit_ns;
+            let programmed_ns = self.program(now_ns);
+            let done_ns = match self.costs.reads_go_first {
+                // While the unit waits for the bus, the die works off what it has: the longer wait counts.
+                true => programmed_ns.max(now_ns + bus_wait_ns + self.costs.program_ns),
+                // Drives that serve in order were fitted with the sum.
+                false => programmed_ns + bus_wait_ns,
+            } + self.costs.bus_unit_ns;
             self.buffered_programs[self.next_buffered] = done_ns;
             self.next_buffered += 1;
             if self.next_buffered == self.buffered_programs.len() {
