@@ -207,6 +207,12 @@ impl PieceTable {
         });
     }
 
+    /// Number of a stripe in groups.
+    #[inline]
+    fn number_of(&self, stripe: u64) -> u64 {
+        self.spread.as_ref().map_or(stripe, |spread| spread.in_groups(stripe))
+    }
+
     /// The stripe with a number in groups: `group` × stripes in a group + row.
     pub(crate) fn stripe_at(&self, number: u64) -> u64 {
         self.spread.as_ref().map_or(number, |spread| spread.stripe_at(number))
@@ -214,8 +220,7 @@ impl PieceTable {
 
     #[inline]
     pub(crate) fn row(&self, stripe: u64) -> TableRow<'_> {
-        let number = self.spread.as_ref().map_or(stripe, |spread| spread.in_groups(stripe));
-        let (group, row) = self.rows.divide(number);
+        let (group, row) = self.rows.divide(self.number_of(stripe));
         let first = group as usize * self.width as usize;
         let rotation = if self.rotates { (row % u64::from(self.width)) as u32 } else { 0 };
         TableRow { pieces: &self.entries[first..first + self.width as usize], rotation, row }
@@ -233,8 +238,7 @@ impl PieceTable {
     }
 
     pub(crate) fn group_of(&self, stripe: u64) -> u64 {
-        let number = self.spread.as_ref().map_or(stripe, |spread| spread.in_groups(stripe));
-        self.rows.divide(number).0
+        self.rows.divide(self.number_of(stripe)).0
     }
 
     pub(crate) fn is_spread(&self) -> bool {
