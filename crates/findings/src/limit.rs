@@ -120,7 +120,7 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
     if let Some(held) = held(case, &numbers) {
         return held;
     }
-    let busiest = uses.iter().find(|part| part.part != CPU && part.part != "disk");
+    let busiest = uses.iter().find(|part| is_of_model(part));
     if let Some(part) = busiest.filter(|part| part.mean_percent >= 100.0 * FULL) {
         return Reason {
             by: class(part),
@@ -141,8 +141,7 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
             because: cited!("the host’s processors are busy {} of the time", numbers.share(cpu)),
         };
     }
-    let is_lopsided = |part: &&PartUse| part.part != CPU && part.part != "disk" && is_mostly_full(case, part);
-    if let Some(part) = uses.iter().find(is_lopsided) {
+    if let Some(part) = uses.iter().find(|part| is_of_model(part) && is_mostly_full(case, part)) {
         return Reason {
             by: class(part),
             part: name(part),
@@ -169,6 +168,11 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
             ),
         },
     }
+}
+
+/// Returns whether a part's utilisation is that of a twin's or served array's model, and not what the host measures.
+fn is_of_model(part: &PartUse) -> bool {
+    part.part != CPU && part.part != "disk"
 }
 
 /// Returns whether most of what parts of a kind do is done by those that are full: one controller of two, the drives of one stripe of
@@ -260,8 +264,7 @@ fn in_host(part: &PartUse, numbers: &Numbers<'_>) -> Option<Reason> {
     if !is_host || part.mean_percent < 100.0 * HALF || level.outstanding > (1.0 - HALF) * allowed {
         return None;
     }
-    let of_array =
-        uses.iter().find(|part| class(part) != "generator" && part.part != CPU && part.part != "disk");
+    let of_array = uses.iter().find(|part| class(part) != "generator" && is_of_model(part));
     let beside = match of_array {
         Some(part) => cited!(", no part of the array more than {}", numbers.share(part)),
         None => Cited::default(),
