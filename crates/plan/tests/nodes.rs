@@ -128,6 +128,24 @@ fn lost_nodes_are_made_anew_on_others() {
     assert!(lost > 0 && !is_rebuilt);
 }
 
+/// Proves that a rebuild writes what a lost drive held, where pieces of it have hundreds of objects that were dealt to all pieces in turn:
+/// a twelfth of the pool's used pieces, and nothing to the lost drive.
+#[test]
+fn a_rebuild_writes_what_was_lost() {
+    let pool = "{ name: p, on: nvme, erasure: 2+1, object: 64KiB, segment: 16KiB }";
+    let mut twin = twin_of(&cluster(pool, QUICK), &[]);
+    let arguments = json!({ "drive": 3 }).as_object().unwrap().clone();
+    twin.act(0, "drive-failure", &arguments).unwrap();
+    assert_eq!(errors(&samples(&mut twin, 100, 4)), 0);
+    assert!(notes(&mut twin).iter().any(|(_, says)| says == "the rebuild is done"));
+    let written = |drive: u32| count(&twin, &format!("drive-{drive}"), "host_units") * 4096;
+    let all: u64 = (0..12).map(written).sum();
+    // 8 GiB of volumes and half as much of parity on twelve drives.
+    let expected = (8u64 << 30) as f64 * 1.5 / 12.0;
+    assert!((all as f64 / expected - 1.0).abs() < 0.1, "{all} bytes, {expected} were lost");
+    assert_eq!(written(3), 0);
+}
+
 /// Proves that a new node serves again once nothing is missed of the lost one, that losses and replacements which change nothing
 /// are noted, and that both are refused where no such node is.
 #[test]
