@@ -1,9 +1,10 @@
 //! Throughput of several agents, and cost of their coordinator.
 
 use crate::lab::{Lab, wait_for_intervals};
-use crate::support::{full_or_tenth, results};
+use crate::support::results;
 use std::process::Stdio;
 use std::time::Duration;
+use test_support::is_long;
 
 /// Two agents issue so many times as much as one where each has a processor.
 const GOAL: f64 = 1.8;
@@ -11,7 +12,7 @@ const GOAL: f64 = 1.8;
 const AT_LEAST: f64 = 1.2;
 
 /// Proves that two agents, each pinned to a processor, issue at least 1.8 times the I/Os of one on the null target, in the
-/// median of ten rounds by turns (`make test-long`). One round, which another program may disturb, shows 1.2 times.
+/// median of ten rounds by turns (`make test-long`); the median of five, beside other tests, is 1.2 times or more.
 #[test]
 fn two_agents_issue_twice_as_much_as_one() {
     let lab = Lab::with_agents(&[0, 0], |number| format!("taskset --cpu-list {number}"));
@@ -19,7 +20,8 @@ fn two_agents_issue_twice_as_much_as_one() {
         "title: scaling\nread_only: true\nwatch: { interval: 1s }\nstages:\n  reads:\n    \
          settings: { rw: randread, bs: 4k, iodepth: 32, runtime: 2s }\n",
     );
-    let rounds = full_or_tenth(10) as usize;
+    // The speed of a virtual processor changes twofold from one second to the next: a single round says nothing.
+    let rounds = if is_long() { 10 } else { 5 };
     let iops = |name: String, hosts: usize| -> f64 {
         let run = lab.run_directory(&name);
         let words = lab.words_on(&plan, &run, |_| "null:1g".to_owned());
@@ -32,7 +34,7 @@ fn two_agents_issue_twice_as_much_as_one() {
     ratios.sort_unstable_by(f64::total_cmp);
     let median = ratios[rounds / 2];
     println!("two agents against one, {rounds} rounds: {median:.3} (median), {ratios:.3?}");
-    assert!(median >= if rounds > 1 { GOAL } else { AT_LEAST }, "{ratios:?}");
+    assert!(median >= if is_long() { GOAL } else { AT_LEAST }, "{ratios:?}");
 }
 
 /// Share of a core that a coordinator may take for each host at intervals of 1 s.

@@ -72,6 +72,12 @@ impl Browser {
             browser.call(&format!("{domain}.enable"), json!({}));
         }
         browser.call("Page.navigate", json!({"url": format!("http://{address}/")}));
+        // A navigation is answered before its document is read: until then there is nothing to look at.
+        let deadline = Instant::now() + PATIENCE;
+        while browser.value("location.protocol + document.readyState") != json!("http:complete") {
+            assert!(Instant::now() < deadline, "never read: http://{address}/");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         browser
     }
 
