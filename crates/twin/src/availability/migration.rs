@@ -46,6 +46,14 @@ impl Migration {
         Some((self.current as f64 + own) / self.moves.len() as f64)
     }
 
+    /// Number of pieces in use on lost drives for which no other drive has room.
+    fn homeless_pieces(&self, recovery: &Recovery, layout: &Layout) -> usize {
+        let failed = recovery.loss.failed();
+        let of_drive = |drive| layout.plan_migration(drive, failed).homeless;
+        let is_used = |group: &u64| group * self.stripes_per_group < recovery.used_stripes;
+        failed.iter().flat_map(of_drive).filter(is_used).count()
+    }
+
     /// Numbers in groups of the stripes of the move in progress.
     fn stripes(&self) -> Option<std::ops::Range<u64>> {
         let first = self.current()?.group * self.stripes_per_group;
@@ -78,6 +86,13 @@ pub(crate) trait Migrates: Refill {
             migration.drives.push(drive);
             self.begin_migration();
         }
+    }
+
+    /// Returns whether pieces of lost drives in use cannot be rebuilt, and none is: no other drive has room for any.
+    fn has_no_room(&mut self) -> bool {
+        let Migrating { recovery, layout, migration, .. } = self.migrating();
+        let is_over = recovery.rebuild.is_some() && migration.drives.is_empty();
+        migration.is_pool && is_over && migration.homeless_pieces(recovery, layout) > 0
     }
 
     /// Replaces a lost drive.
@@ -172,9 +187,16 @@ pub(crate) trait Migrates: Refill {
                 rebuild.stop();
                 migration.drives.remove(0);
                 self.begin_migration();
-                let Migrating { now_ns, migration, notes, .. } = self.migrating();
+                let Migrating { now_ns, recovery, layout, migration, notes, .. } = self.migrating();
                 if migration.drives.is_empty() {
-                    notes.push(TwinNote { at_ns: now_ns, says: "the rebuild is done".into() });
+                    let says = match migration.homeless_pieces(recovery, layout) {
+                        0 => "the rebuild is done".into(),
+                        1 => "the rebuild ends without 1 piece: no drive that may hold it has room".into(),
+                        count => format!(
+                            "the rebuild ends without {count} pieces: no drive that may hold them has room"
+                        ),
+                    };
+                    notes.push(TwinNote { at_ns: now_ns, says });
                 }
                 self.use_replaced_drives();
             }

@@ -15,6 +15,7 @@ impl Model {
         }
         let drives = self.each_drive_of(node, |view, place| view.drive_fails(place));
         self.note(format!("node-{node} fails with its {drives} drives"));
+        self.note_lack_of_room();
         self.failover.lose(self.now_ns, controllers.clone());
         controllers.for_each(|controller| self.controller_leaves(controller));
     }

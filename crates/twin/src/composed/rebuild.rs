@@ -95,6 +95,14 @@ impl Model {
             let entity = self.groups.entity(drive);
             self.note(format!("{entity} fails; it is a spare that holds no data"));
         }
+        self.note_lack_of_room();
+    }
+
+    /// Notes that what was lost is not rebuilt, where no drive can take it.
+    pub(super) fn note_lack_of_room(&mut self) {
+        if (0..self.sets.len()).any(|set| self.set_view(set).has_no_room()) {
+            self.note("nothing is rebuilt: no drive that may hold the lost pieces has room".into());
+        }
     }
 
     /// A new drive takes the place of a lost one.
