@@ -7,7 +7,7 @@ pub(crate) use unloaded_latency::UnloadedLatencies;
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::Finding;
 use crate::level::total;
-use crate::observation::{Busy, ObservedCase};
+use crate::observation::{Busy, Interval, ObservedCase};
 use crate::{Kind, Level, Limit, PartUse, cited, words};
 
 /// A part that is busy for this share of the time bounds the rate: by the law of busy times no more than a ninth of it
@@ -25,11 +25,19 @@ const OUTSTANDING_PER_PART: f64 = 2.0;
 /// A part that is busy for less than this share of the time is not what others wait for.
 const HALF: f64 = 0.5;
 
+/// Parts are idle while nothing completes: beyond this share of the time, their use says nothing of the rest.
+const IDLE_AT_MOST: f64 = 1.0 - FULL;
+
+/// Number of I/Os in the mean interval with any from which on chance leaves none without (at random arrivals, one in e¹⁰).
+const IOS_PER_INTERVAL: f64 = 10.0;
+
 /// Finds the bottleneck of a case, beside the others of its run.
 pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding {
     let level = total(case);
     let uses = uses(case);
-    let Reason { by, part, because } = reason(case, &level, &uses, others);
+    let idle_percent = idle_percent(case);
+    let numbers = Numbers { case, level: &level, uses: &uses, idle_percent };
+    let Reason { by, part, because } = reason(&numbers, others);
     let named = uses.iter().find(|one| part == name(one));
     let use_percent = named.or(uses.iter().find(|one| by == "generator" && one.part == CPU));
     let fact = Limit {
@@ -39,6 +47,7 @@ pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding
         because,
         iops: level.iops,
         bw_bytes_per_s: level.bw_bytes_per_s,
+        idle_percent,
         uses,
     };
     Finding::of_case(case, fact.into(), None)
@@ -63,6 +72,7 @@ struct Numbers<'a> {
     case: &'a ObservedCase,
     level: &'a Level,
     uses: &'a [PartUse],
+    idle_percent: Option<f64>,
 }
 
 impl Numbers<'_> {
@@ -82,11 +92,21 @@ impl Numbers<'_> {
         self.of_level("outstanding", self.level.outstanding, Unit::Count).count("I/O")
     }
 
-    /// Source of a field of a part's use: this very finding.
+    /// Source of a field of this very finding.
+    fn own(&self, field: &str) -> Source {
+        Source::finding(&format!("{}/{}", Kind::Limit.name(), self.case.path()), field)
+    }
+
+    /// Share of the time without any I/O, where the use of parts says nothing of the rest.
+    fn idle(&self) -> Option<Cited> {
+        let percent = self.idle_percent.filter(|percent| *percent > 100.0 * IDLE_AT_MOST)?;
+        Some(Quantity::new(percent, Unit::Ratio, self.own("idle_percent")).of_percent().percent())
+    }
+
+    /// Source of a field of a part's use.
     fn source_of_use(&self, part: &PartUse, field: &str) -> Source {
         let place = self.uses.iter().position(|one| std::ptr::eq(one, part)).unwrap_or(0);
-        let id = format!("{}/{}", Kind::Limit.name(), self.case.path());
-        Source::finding(&id, &format!("uses.{place}.{field}"))
+        self.own(&format!("uses.{place}.{field}"))
     }
 
     fn of_use(&self, part: &PartUse, field: &str, value: f64, unit: Unit) -> Quantity {
@@ -113,11 +133,11 @@ fn level_of(path: &str, field: &str, value: f64, unit: Unit) -> Quantity {
     Quantity::new(value, unit, Source::finding(&format!("{}/{path}", Kind::Level.name()), field))
 }
 
-/// The first that applies: a rate that was asked for, parts that are full, parts of which those that are full do most, time in the
-/// host, time in queues, too little outstanding.
-fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &UnloadedLatencies<'_>) -> Reason {
-    let numbers = Numbers { case, level, uses };
-    if let Some(held) = held(case, &numbers) {
+/// The first that applies: a rate that was asked for, parts that are full, parts of which those that are full do most, time without
+/// any I/O, time in the host, time in queues, too little outstanding.
+fn reason(numbers: &Numbers<'_>, others: &UnloadedLatencies<'_>) -> Reason {
+    let Numbers { case, uses, .. } = *numbers;
+    if let Some(held) = held(case, numbers) {
         return held;
     }
     let busiest = uses.iter().find(|part| is_of_model(part));
@@ -154,20 +174,26 @@ fn reason(case: &ObservedCase, level: &Level, uses: &[PartUse], others: &Unloade
             ),
         };
     }
-    match busiest {
-        Some(part) => in_host(part, &numbers)
-            .or_else(|| queued(part, others, &numbers))
-            .unwrap_or_else(|| few(part, &numbers)),
-        None => Reason {
-            by: "unknown",
-            part: String::new(),
-            because: cited!(
-                "the target shows nothing of its parts; mean latency is {} with {} outstanding",
-                numbers.latency(),
-                numbers.outstanding()
-            ),
-        },
+    let Some(part) = busiest else {
+        return unknown(cited!(
+            "the target shows nothing of its parts; mean latency is {} with {} outstanding",
+            numbers.latency(),
+            numbers.outstanding()
+        ));
+    };
+    if let Some(idle) = numbers.idle() {
+        let iops = numbers.iops();
+        return unknown(cited!(
+            "no I/O completed in {} of the time; over all of it there are {}",
+            idle,
+            iops
+        ));
     }
+    in_host(part, numbers).or_else(|| queued(part, others, numbers)).unwrap_or_else(|| few(part, numbers))
+}
+
+fn unknown(because: Cited) -> Reason {
+    Reason { by: "unknown", part: String::new(), because }
 }
 
 /// Returns whether a part's utilisation is that of a twin's or served array's model, and not what the host measures.
@@ -246,12 +272,11 @@ fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>)
         );
         Reason { by: class(part), part: name(part), because }
     } else {
-        let because = cited!(
+        unknown(cited!(
             "no part that is counted is busy more than {} of the time, yet {}",
             numbers.share(part),
             queued
-        );
-        Reason { by: "unknown", part: String::new(), because }
+        ))
     })
 }
 
@@ -301,6 +326,17 @@ fn class(part: &PartUse) -> &'static str {
         ("host" | "hosts" | "client", _) => "generator",
         _ => "drive",
     }
+}
+
+/// Share of the counted time in intervals in which no I/O completed, in percent; `None` where there is none, or where chance may be
+/// why.
+fn idle_percent(case: &ObservedCase) -> Option<f64> {
+    let (busy, idle): (Vec<Interval>, Vec<Interval>) =
+        case.counted().into_iter().partition(|interval| interval.all().ios > 0.0);
+    let ios: f64 = busy.iter().map(|interval| interval.all().ios).sum();
+    let length_s = |intervals: &[Interval]| intervals.iter().map(Interval::length_s).sum::<f64>();
+    let share = length_s(&idle) / (length_s(&idle) + length_s(&busy));
+    (!idle.is_empty() && ios >= IOS_PER_INTERVAL * busy.len() as f64).then_some(100.0 * share)
 }
 
 /// Uses of like parts, the busiest kind first. Parts that were not used at all (a hot spare) do not count.

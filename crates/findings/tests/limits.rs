@@ -128,3 +128,30 @@ fn a_host_that_takes_most_of_the_time_limits() {
     assert_eq!(limit(0.76, 0.95).0, "link");
     assert_eq!(limit_at(500_000.0, 0.76, 0.06).0, "concurrency");
 }
+
+/// Proves that a case which stood still for more than a tenth of the time is not short of load, unless a part is full over all of it;
+/// and that intervals in which a slow load completes nothing by chance are no standstill.
+#[test]
+fn who_stood_still_is_not_short_of_load() {
+    let limit = |writes: &[f64], share: f64| {
+        let settings = [("rw", "randwrite"), ("bs", "4k"), ("iodepth", "8")];
+        let series = Series::of(writes.iter().map(|&iops| (0.0, iops, 0.0, 1e6)), 5.0, 4096.0);
+        let mut observation = Run::new("own").case("one", "one", &settings, &series).observation();
+        observation.cases[0].busy = vec![busy("drive", "drive-0", "bus", share)];
+        let found = Findings::of(observation);
+        let limit = found.all.iter().find_map(|finding| match &finding.fact {
+            Fact::Limit(limit) => Some((limit.by.clone(), limit.idle_percent, limit.because.to_string())),
+            _ => None,
+        });
+        limit.unwrap()
+    };
+    let stood_still = [8_000.0, 8_000.0, 0.0, 0.0, 0.0];
+    let (by, idle_percent, because) = limit(&stood_still, 0.3);
+    assert_eq!((by.as_str(), idle_percent), ("unknown", Some(60.0)));
+    assert_eq!(because, "no I/O completed in 60 % of the time; over all of it there are 3,200 IOPS");
+    assert_eq!(limit(&stood_still, 0.95).0, "drive");
+    let mut hiccup = [8_000.0; 12];
+    hiccup[5] = 0.0;
+    assert_eq!(limit(&hiccup, 0.3).0, "concurrency");
+    assert_eq!(limit(&[0.2, 0.0, 0.4, 0.0, 0.2], 0.3).0, "concurrency");
+}

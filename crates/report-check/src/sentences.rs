@@ -208,6 +208,7 @@ const PARTS: &[(&str, &[&str])] = &[
             "[product(rate_iops)] were asked for and [iops] delivered",
             "[rate_iops] were asked for and [iops] delivered",
             "the limits that were set allow no more for some of the time; [iops] were delivered",
+            "no I/O completed in [idle_percent] of the time; over all of it there are [iops]",
             "* busy [uses.mean_percent] of the time in the mean*: [outstanding] outstanding wait [mean_latency_ns], where * is \
              [mean_latency_ns]",
             "no part that is counted is busy more than [uses.mean_percent] of the time, yet [outstanding] outstanding wait \

@@ -20,6 +20,9 @@ pub struct Limit {
     pub iops: f64,
     /// In bytes.
     pub bw_bytes_per_s: f64,
+    /// Share of the counted time in intervals in which no I/O completed, in percent, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_percent: Option<f64>,
     /// Use of every kind of part, in percent: the mean over like parts, the busiest first.
     pub uses: Vec<PartUse>,
 }

@@ -7,6 +7,31 @@ use serde_json::Value;
 /// A part that is busy for this share of the time is full.
 const FULL_PERCENT: f64 = 90.0;
 
+/// Share of the time without an I/O beyond which the use of parts does not show what would do more.
+const IDLE_PERCENT: f64 = 10.0;
+
+/// Number of I/Os in the mean interval with any from which on an interval without one is no chance.
+const IOS_PER_INTERVAL: f64 = 10.0;
+
+/// Checks the share of the time in which nothing completed, and that a case which stood still is not said to be short of load.
+pub(super) fn idle(differences: &mut Differences<'_>, case: &Case) {
+    let (mut idle_s, mut all_s, mut ios, mut busy) = (0.0, 0.0, 0.0, 0.0);
+    for interval in case.counted() {
+        let own = interval.flows[0].ios + interval.flows[1].ios;
+        all_s += interval.length_s();
+        idle_s += if own == 0.0 { interval.length_s() } else { 0.0 };
+        busy += f64::from(u8::from(own > 0.0));
+        ios += own;
+    }
+    let percent = (idle_s > 0.0 && ios >= IOS_PER_INTERVAL * busy).then(|| 100.0 * idle_s / all_s);
+    differences.expect("idle_percent", percent, EXACT);
+    let is_short_of_load = text(differences.fields, "by") == "concurrency";
+    differences.require(
+        !(is_short_of_load && percent > Some(IDLE_PERCENT)),
+        "more I/Os would do more in a case that stood still",
+    );
+}
+
 /// Checks the utilisation of parts against their counters.
 pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
     let fields = differences.fields;
