@@ -15,7 +15,7 @@ const POINTS_LIMIT: usize = 15;
 /// Factor of the steps while the headroom is on one side of all points.
 const FAR: f64 = 4.0;
 /// Largest multiple that is tried.
-const TIMES_LIMIT: f64 = 64.0;
+pub(crate) const TIMES_LIMIT: f64 = 64.0;
 /// Smallest multiple that is tried.
 const TIMES_LEAST: f64 = 1.0 / 64.0;
 /// Width of the final bracket, as a share of its middle.

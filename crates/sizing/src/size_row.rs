@@ -1,5 +1,6 @@
 //! Answer about one design in one state.
 
+use crate::headroom::TIMES_LIMIT;
 use crate::requirement::Requirement;
 use crate::state::State;
 use crate::{Configuration, ModelError, PartBusy, Validated, model_error};
@@ -192,6 +193,11 @@ pub struct SizeRow {
 }
 
 impl SizeRow {
+    /// Returns true if all multiples of the workload that were tried were carried: the headroom is at least the largest.
+    pub fn carries_all(&self) -> bool {
+        self.headroom.is_some_and(|headroom| headroom >= TIMES_LIMIT)
+    }
+
     /// The array with the values of its design.
     pub fn name(&self) -> String {
         let texts = crate::change_texts(&self.design);

@@ -228,18 +228,23 @@ fn left_out_text(rows: &[SizeRow], designs: usize) -> String {
 }
 
 fn table(rows: &[&SizeRow]) -> String {
-    let times = |value: f64| format!("{value:.2}");
     let table: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
+            // Where all multiples that were tried were carried, nothing is known of the upper end.
+            let is_all = row.carries_all();
+            let at_least = if is_all { "≥ " } else { "" };
+            let range = |[low, high]: [f64; 2]| {
+                if is_all { format!("≥ {low:.2}") } else { format!("{low:.2} to {high:.2}") }
+            };
             let peak =
                 row.points.iter().min_by(|a, b| (a.times - 1.0).abs().total_cmp(&(b.times - 1.0).abs()));
             vec![
                 row.name(),
                 row.state.name().to_owned(),
                 row.verdict.name().to_owned(),
-                row.headroom.map_or_else(|| "-".into(), times),
-                row.headroom_95.map_or_else(|| "-".into(), |[low, high]| format!("{low:.2} to {high:.2}")),
+                row.headroom.map_or_else(|| "-".into(), |found| format!("{at_least}{found:.2}")),
+                row.headroom_95.map_or_else(|| "-".into(), range),
                 row.breaks_in_year.map_or_else(|| "-".into(), during_year),
                 peak.map_or_else(|| "-".into(), |point| human_rate(point.iops)),
                 peak.map_or_else(|| "-".into(), |point| human_latency(point.p99_ns as f64)),

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Share of a rate that counts as delivered.
 const KEPT_UP: f64 = 0.98;
 /// Largest multiple that is tried.
-const TIMES_LIMIT: f64 = 64.0;
+pub(super) const TIMES_LIMIT: f64 = 64.0;
 
 /// Requirement of the question.
 struct Requirement<'a> {

@@ -1,6 +1,7 @@
 //! Rows of a sizing run's tables: each is about one answer, and each column about one field of it.
 
 use super::answers::{Answer, Answers};
+use super::recompute::TIMES_LIMIT;
 use super::words::{of_measure, of_state, of_verdict};
 use crate::Findings;
 use crate::expression::Expression;
@@ -66,6 +67,13 @@ fn shows(wrong: &mut dyn FnMut(String), cell: &Value, fields: &[String]) {
     }
 }
 
+/// Fields that a headroom must show: with its range, of which nothing but the lower end is known where all multiples were carried.
+fn of_headroom(answer: &Answer<'_>) -> Vec<String> {
+    let is_all = answer.number("headroom").is_some_and(|times| times >= TIMES_LIMIT);
+    let fields = ["headroom", "headroom_95.0", "headroom_95.1"];
+    fields[..if is_all { 2 } else { 3 }].iter().map(|field| format!("{}/{field}", answer.number)).collect()
+}
+
 /// A row of states: verdict, latency, limit, headroom and part of that state.
 fn state(wrong: &mut dyn FnMut(String), answers: &Answers<'_>, of_name: &[Answer<'_>], cells: &[Value]) {
     let [name, verdict, peak, limit, headroom, full] = cells else {
@@ -101,8 +109,8 @@ fn state(wrong: &mut dyn FnMut(String), answers: &Answers<'_>, of_name: &[Answer
     }
     match answer.number("headroom") {
         Some(times) => {
-            shows(wrong, headroom, &ranged("headroom"));
-            if text(headroom).starts_with("at least ") != (times >= 64.0) {
+            shows(wrong, headroom, &of_headroom(answer));
+            if text(headroom).starts_with("at least ") != (times >= TIMES_LIMIT) {
                 wrong(format!("“{}” where {times} times were carried", text(headroom)));
             }
         }
@@ -111,7 +119,7 @@ fn state(wrong: &mut dyn FnMut(String), answers: &Answers<'_>, of_name: &[Answer
     match answer.number("first_full.share") {
         Some(_) => {
             shows(wrong, full, &[path("first_full.share")]);
-            let is_none = answer.number("headroom").is_some_and(|times| times >= 64.0);
+            let is_none = answer.number("headroom").is_some_and(|times| times >= TIMES_LIMIT);
             let none = if is_none { "none; most: " } else { "" };
             if !text(full).starts_with(&format!("{none}{} (", answer.text("first_full.part"))) {
                 wrong(format!("“{}” is not {}", text(full), answer.text("first_full.part")));
@@ -198,7 +206,7 @@ fn design(wrong: &mut dyn FnMut(String), answers: &Answers<'_>, cells: &[Value])
     };
     let path = |field: &str| format!("{}/{field}", answer.number);
     shows(wrong, cost, &[path(answers.cost_field())]);
-    shows(wrong, headroom, &[path("headroom"), path("headroom_95.0"), path("headroom_95.1")]);
+    shows(wrong, headroom, &of_headroom(answer));
     let has_usable = answer.number("usable_bytes").is_some();
     shows(wrong, usable, if has_usable { vec![path("usable_bytes")] } else { Vec::new() }.as_slice());
     if text(verdict) != of_verdict(answer.verdict()) {

@@ -90,21 +90,28 @@ pub fn measure_words(measure: &str) -> Cited {
     percentile_words(words.as_deref().unwrap_or(measure))
 }
 
-/// Times the workload, with the range.
+/// Times the workload, with the range; where all that were tried were carried, nothing is known of its upper end.
 pub fn headroom(answer: &Answer<'_>) -> Option<Cited> {
     let times = |path: &str| answer.number(path, Unit::Count).map(|times| times.plain(2));
-    let range = times("headroom_95.0").zip(times("headroom_95.1"));
-    let found = times("headroom")?;
-    let is_largest = answer.number("headroom", Unit::Count).is_some_and(|times| times.value() >= TIMES_LIMIT);
-    let found = if is_largest { cited!("at least {}", found) } else { found };
-    Some(with_range(found, range.map(|(low, high)| [low, high])))
+    let (found, worst) = (times("headroom")?, times("headroom_95.0"));
+    if carries_all(answer) {
+        return Some(match worst {
+            Some(worst) => cited!("at least {} ({} at worst)", found, worst),
+            None => cited!("at least {}", found),
+        });
+    }
+    Some(with_range(found, worst.zip(times("headroom_95.1")).map(|(low, high)| [low, high])))
+}
+
+/// Returns true if all multiples that were tried were carried.
+fn carries_all(answer: &Answer<'_>) -> bool {
+    answer.number("headroom", Unit::Count).is_some_and(|times| times.value() >= TIMES_LIMIT)
 }
 
 fn first_full(answer: &Answer<'_>) -> Option<Cited> {
     let part = answer.text("first_full.part")?.to_owned();
     let share = answer.number("first_full.share", Unit::Ratio)?;
-    let is_none = answer.number("headroom", Unit::Count).is_some_and(|times| times.value() >= TIMES_LIMIT);
-    let none = if is_none { "none; most: " } else { "" };
+    let none = if carries_all(answer) { "none; most: " } else { "" };
     Some(cited!("{}{} ({} busy)", Cited::from(none), Cited::words(part), share.percent()))
 }
 
