@@ -246,21 +246,7 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
 /// Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up at those,
 /// and the others wait. Then more I/Os would only wait longer.
 fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
-    let (case, level) = (numbers.case, numbers.level);
-    if level.outstanding <= OUTSTANDING_PER_PART * part.parts as f64 {
-        return None;
-    }
-    let unloaded = others.beside(case, level.outstanding);
-    if level.mean_latency_ns < unloaded.factor * unloaded.latency_ns {
-        return None;
-    }
-    let queued = cited!(
-        "{} outstanding wait {}, where {} is {}",
-        numbers.outstanding(),
-        numbers.latency(),
-        unloaded.of,
-        level_of(&unloaded.path, "mean_latency_ns", unloaded.latency_ns, Unit::Ns).latency()
-    );
+    let shown = levelled(others, numbers).or_else(|| waiting(part, others, numbers))?;
     Some(if part.mean_percent >= 100.0 * HALF {
         let because = cited!(
             "{} busy {} of the time in the mean{}{}: {}",
@@ -268,15 +254,46 @@ fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>)
             numbers.share(part),
             words::way(part),
             if part.parts > 1 { ", though not all at once" } else { "" },
-            queued
+            shown
         );
         Reason { by: class(part), part: name(part), because }
     } else {
         unknown(cited!(
             "no part that is counted is busy more than {} of the time, yet {}",
             numbers.share(part),
-            queued
+            shown
         ))
+    })
+}
+
+/// The run itself shows it: the same with half or twice as much outstanding does as many I/Os.
+fn levelled(others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
+    let other = others.with_as_many(numbers.case, numbers.level)?;
+    let of_other = |field: &str, value: f64, unit| level_of(&other.path, field, value, unit);
+    Some(cited!(
+        "{} outstanding do {}, {} do {}",
+        numbers.outstanding(),
+        numbers.iops(),
+        of_other("outstanding", other.outstanding, Unit::Count).count("I/O"),
+        of_other("iops", other.iops, Unit::Iops).iops()
+    ))
+}
+
+/// Time in queues, beside the latency of the same where hardly any wait.
+fn waiting(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
+    let level = numbers.level;
+    if level.outstanding <= OUTSTANDING_PER_PART * part.parts as f64 {
+        return None;
+    }
+    let unloaded = others.beside(numbers.case, level.outstanding);
+    (level.mean_latency_ns >= unloaded.factor * unloaded.latency_ns).then(|| {
+        cited!(
+            "{} outstanding wait {}, where {} is {}",
+            numbers.outstanding(),
+            numbers.latency(),
+            unloaded.of,
+            level_of(&unloaded.path, "mean_latency_ns", unloaded.latency_ns, Unit::Ns).latency()
+        )
     })
 }
 

@@ -155,3 +155,44 @@ fn who_stood_still_is_not_short_of_load() {
     assert_eq!(limit(&hiccup, 0.3).0, "concurrency");
     assert_eq!(limit(&[0.2, 0.0, 0.4, 0.0, 0.2], 0.3).0, "concurrency");
 }
+
+/// Proves that a load is not short of I/Os where the run has the same with half or twice as many outstanding that does as many, and
+/// that neither half as much at half the rate, nor another stage, nor a case beside an event shows that.
+#[test]
+fn a_level_rate_is_not_short_of_load() {
+    // Eight drives would have to have more than 16 outstanding each before latency alone shows it.
+    let limit = |other: (&str, f64, f64), is_disturbed: bool| {
+        let settings = |depth| [("rw", "randwrite"), ("bs", "4k"), ("iodepth", depth)];
+        let level =
+            |outstanding: f64, iops: f64| Series::level(iops, 0.0, 0.0, outstanding / iops * 1e9, 4096.0);
+        let (stage, outstanding, iops) = other;
+        let mut observation = Run::new("own")
+            .case("sweep", "own", &settings("8"), &level(8.0, 10_000.0))
+            .case(stage, "other", &settings("other"), &level(outstanding, iops))
+            .observation();
+        observation.cases[0].busy =
+            (0..8).map(|number| busy("drive", &format!("drive-{number}"), "bus", 0.7)).collect();
+        if is_disturbed {
+            observation.cases[1].moments = vec![synthetic::moment(10.0, "drive-0 fails")];
+        }
+        let found = Findings::of(observation);
+        let limit =
+            found.all.iter().filter(|finding| finding.case.as_deref() == Some("own")).find_map(|finding| {
+                match &finding.fact {
+                    Fact::Limit(limit) => Some((limit.by.clone(), limit.because.to_string())),
+                    _ => None,
+                }
+            });
+        limit.unwrap()
+    };
+    let (by, because) = limit(("sweep", 4.0, 9_800.0), false);
+    assert_eq!(by, "drive", "{because}");
+    assert!(because.ends_with(": 8 I/Os outstanding do 10,000 IOPS, 4 I/Os do 9,800 IOPS"), "{because}");
+    let (by, because) = limit(("sweep", 15.9, 9_900.0), false);
+    assert_eq!(by, "drive", "{because}");
+    for (other, is_disturbed) in
+        [(("sweep", 4.0, 5_000.0), false), (("other", 4.0, 9_800.0), false), (("sweep", 4.0, 9_800.0), true)]
+    {
+        assert_eq!(limit(other, is_disturbed).0, "concurrency", "{other:?}");
+    }
+}

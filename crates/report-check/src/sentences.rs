@@ -209,6 +209,9 @@ const PARTS: &[(&str, &[&str])] = &[
             "[rate_iops] were asked for and [iops] delivered",
             "the limits that were set allow no more for some of the time; [iops] were delivered",
             "no I/O completed in [idle_percent] of the time; over all of it there are [iops]",
+            "* busy [uses.mean_percent] of the time in the mean*: [outstanding] outstanding do [iops], [outstanding] do [iops]",
+            "no part that is counted is busy more than [uses.mean_percent] of the time, yet [outstanding] outstanding do [iops], \
+             [outstanding] do [iops]",
             "* busy [uses.mean_percent] of the time in the mean*: [outstanding] outstanding wait [mean_latency_ns], where * is \
              [mean_latency_ns]",
             "no part that is counted is busy more than [uses.mean_percent] of the time, yet [outstanding] outstanding wait \

@@ -1,5 +1,6 @@
 //! Unloaded latency: the latency of an I/O that hardly queues, the reference for telling queueing time.
 
+use crate::Level;
 use crate::level::total;
 use crate::observation::{Observation, ObservedCase};
 use std::cell::OnceCell;
@@ -9,6 +10,13 @@ use std::collections::BTreeMap;
 const QUEUED: f64 = 3.0;
 /// … and so many times the least of its block size, where there is no such case: another mix takes another time by itself.
 const QUEUED_BESIDE_ANOTHER: f64 = 10.0;
+
+/// Twice the depth has a little less or more than twice as much outstanding: some of it is on its way through the host.
+const TWICE: f64 = 1.9;
+
+/// IOPS that differ by no more than this share are as many: where half or twice as much is outstanding, parts that are free would
+/// make a factor of two of it.
+const AS_MANY: f64 = 0.05;
 
 /// Settings that say how much is outstanding and for how long, not what is done.
 const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
@@ -39,9 +47,38 @@ pub(super) struct UnloadedLatency {
     pub of: &'static str,
 }
 
+/// Case that does the same with more or fewer I/Os outstanding.
+pub(super) struct OtherDepth {
+    /// The case, as `stage/case`.
+    pub path: String,
+    pub outstanding: f64,
+    pub iops: f64,
+}
+
 impl<'a> UnloadedLatencies<'a> {
     pub fn new(observation: &'a Observation) -> Self {
         UnloadedLatencies { observation, cases: OnceCell::new() }
+    }
+
+    /// The same case of its stage with at most half as much outstanding that does as many I/Os, or with at least twice as much that does
+    /// no more; of several the one with the fewest outstanding. `None` beside events and limits, which make IOPS of their own.
+    pub(super) fn with_as_many(&self, case: &ObservedCase, level: &Level) -> Option<OtherDepth> {
+        let is_plain = |one: &ObservedCase| one.moments.is_empty() && one.limits.is_empty();
+        let cases = self.cases.get_or_init(|| Cases::of(self.observation));
+        let alike = cases.alike.get(&what(case)).filter(|_| is_plain(case))?;
+        let others = alike.iter().filter_map(|(outstanding, latency_ns, place)| {
+            let other = self.observation.cases.get(*place)?;
+            let iops = outstanding / latency_ns * 1e9;
+            let ratio = iops / level.iops;
+            let is_less = *outstanding <= level.outstanding / TWICE && ratio >= 1.0 - AS_MANY;
+            let is_so = ratio <= 1.0 + AS_MANY && (is_less || *outstanding >= level.outstanding * TWICE);
+            (is_so && other.stage == case.stage && is_plain(other)).then(|| OtherDepth {
+                path: other.path(),
+                outstanding: *outstanding,
+                iops,
+            })
+        });
+        others.min_by(|a, b| a.outstanding.total_cmp(&b.outstanding))
     }
 
     /// That of the same case with at most half as much outstanding; else the least of its block size.
@@ -49,7 +86,7 @@ impl<'a> UnloadedLatencies<'a> {
         let cases = self.cases.get_or_init(|| Cases::of(self.observation));
         let alike = cases.alike.get(&what(case)).into_iter().flatten();
         let alone = alike
-            .filter(|(other, _, _)| *other <= outstanding / 2.0)
+            .filter(|(other, _, _)| *other <= outstanding / TWICE)
             .map(|(_, latency_ns, place)| (*latency_ns, *place))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let (found, factor, of) = match alone {
