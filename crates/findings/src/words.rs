@@ -217,7 +217,7 @@ fn resource(part: &PartUse) -> Option<Resource> {
     let one = |noun: &str, plural| Some(Resource { noun: noun.to_owned(), plural, is_plural: false });
     match part.resource.as_str() {
         "to_host" | "to_array" | "core" | "busy" | "%util" => None,
-        several @ ("processors" | "threads") => {
+        several @ ("processors" | "threads" | "dies") => {
             Some(Resource { noun: several.to_owned(), plural: "", is_plural: true })
         }
         "memory" => one("memory", ""),

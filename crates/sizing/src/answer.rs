@@ -286,7 +286,7 @@ fn limit(answer: &Answer, case: &Case, is_queued: bool) -> String {
     }
     let share = |part: Part| answer.busy.iter().find(|busy| busy.part == part).map(|busy| busy.share);
     let gains = answer.elasticity.iter().max_by(|a, b| a.elasticity.total_cmp(&b.elasticity));
-    // A drive's dies, for one, are busy without a counter of it: that I/Os wait for one another shows it.
+    // A drive's channels, for one, are busy without a counter of it: that I/Os wait for one another shows it.
     if let Some(most) = gains.filter(|most| most.elasticity >= LIMITS)
         && (is_queued || share(most.part).is_some_and(|share| share >= HALF))
     {

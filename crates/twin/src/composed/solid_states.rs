@@ -235,6 +235,8 @@ impl SolidStates {
             counters.add(&entity, "programs", counted.programs);
             counters.add(&entity, "erases", counted.erases);
             counters.add(&entity, "bus_busy_ns", counted.bus_busy_ns);
+            counters.add(&entity, "dies_busy_ns", counted.dies_busy_ns);
+            counters.add(&entity, "commands_busy_ns", counted.commands_busy_ns);
             counters.add(&entity, "fill_erased_bytes", drive.map_or(0, FlashDrive::free_reserve_bytes));
         }
     }

@@ -63,6 +63,8 @@ fn of_group(chain: &Chain, group: usize, drives: &GroupDrives, counters: &mut Co
                 counters.add(&entity, "programs", counted.programs);
                 counters.add(&entity, "erases", counted.erases);
                 counters.add(&entity, "bus_busy_ns", counted.bus_busy_ns);
+                counters.add(&entity, "dies_busy_ns", counted.dies_busy_ns);
+                counters.add(&entity, "commands_busy_ns", counted.commands_busy_ns);
                 counters.add(&entity, "fill_objects", held(drive));
             }
         }

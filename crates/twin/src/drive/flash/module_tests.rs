@@ -81,6 +81,11 @@ fn sustained_writes_follow_the_formula_of_the_dies() {
         + (AMPLIFICATION - 1.0) * 75_000.0 * unit / 16_384.0
         + 5_000_000.0 * AMPLIFICATION * unit / (16_384.0 * 2.0 * 256.0);
     assert_near("sustained 8k writes/s, dies", got, 32.0 / die_ns * 1e9, 0.03);
+    // They are what it waits for all the time, and its processor takes each command's time.
+    let counted = flash.counters();
+    let share = |busy_ns: u64| busy_ns as f64 * got / 1e9 / 1_500_000.0;
+    assert_near("share of the dies", share(counted.dies_busy_ns), 1.0, 0.03);
+    assert_eq!(counted.commands_busy_ns, 1_500_000 * description.write_command.0);
 }
 
 /// Proves that with dies to spare the shared bus decides: a collected unit crosses it twice, so that a write costs

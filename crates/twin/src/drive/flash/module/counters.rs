@@ -19,6 +19,10 @@ pub struct FlashCounters {
     pub erases: u64,
     /// Time that the shared bus was busy: what bounds a drive that collects.
     pub bus_busy_ns: u64,
+    /// Time that a die was busy with reads, programs and erases, the mean over the dies.
+    pub dies_busy_ns: u64,
+    /// Time that the drive's processor was busy with commands.
+    pub commands_busy_ns: u64,
 }
 
 impl FlashCounters {
@@ -33,6 +37,8 @@ impl FlashCounters {
             collection_reads: self.collection_reads + other.collection_reads,
             erases: self.erases + other.erases,
             bus_busy_ns: self.bus_busy_ns + other.bus_busy_ns,
+            dies_busy_ns: self.dies_busy_ns + other.dies_busy_ns,
+            commands_busy_ns: self.commands_busy_ns + other.commands_busy_ns,
         }
     }
 }

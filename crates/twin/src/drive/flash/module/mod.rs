@@ -75,6 +75,7 @@ pub struct FlashDrive {
     random: Random,
     merge_over_bus: bool,
     collection_is_free: bool,
+    /// With the busy time of all dies together.
     counters: FlashCounters,
 }
 
@@ -182,6 +183,7 @@ impl FlashDrive {
     #[inline(always)]
     pub fn read(&mut self, now_ns: u64, offset_bytes: u64, length_bytes: u32) -> u64 {
         self.counters.reads += 1;
+        self.counters.commands_busy_ns += self.costs.read_command_ns;
         let length = u64::from(length_bytes.max(1));
         let first_page = offset_bytes >> self.page_shift;
         let last_page = (offset_bytes + length - 1) >> self.page_shift;
@@ -208,6 +210,7 @@ impl FlashDrive {
         temperature: Temperature,
     ) -> u64 {
         self.counters.writes += 1;
+        self.counters.commands_busy_ns += self.costs.write_command_ns;
         let length = u64::from(length_bytes.max(1));
         let mut entered_ns =
             now_ns + self.controller.take(now_ns, self.costs.write_command_ns) + self.costs.write_command_ns;
@@ -271,7 +274,8 @@ impl FlashDrive {
 
     /// Sums so far.
     pub fn counters(&self) -> FlashCounters {
-        self.counters
+        let dies_busy_ns = self.counters.dies_busy_ns / self.dies.len() as u64;
+        FlashCounters { dies_busy_ns, ..self.counters }
     }
 
     /// Sums of the sampled translation, for write amplification; each unit stands for [`FlashDrive::sample_stride`].

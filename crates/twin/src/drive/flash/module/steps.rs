@@ -100,12 +100,14 @@ impl FlashDrive {
     pub(super) fn read_page(&mut self, now_ns: u64, die: u32, channel_ns: u64) -> u64 {
         let read_ns = self.costs.read_ns;
         let slot = &mut self.dies[die as usize];
+        self.counters.dies_busy_ns += read_ns;
         let wait_ns = match self.costs.suspend_ns {
             None => slot.all.take(now_ns, read_ns),
             Some(suspend_ns) => {
                 let interrupts = slot.all.free_at_ns > slot.reads.free_at_ns.max(now_ns);
                 // Nothing foresees it, so there is no branch.
                 let extra_ns = suspend_ns * u64::from(interrupts);
+                self.counters.dies_busy_ns += extra_ns;
                 slot.all.take(now_ns, read_ns + extra_ns);
                 slot.reads.take(now_ns, read_ns + extra_ns) + extra_ns
             }
@@ -129,6 +131,7 @@ impl FlashDrive {
 
     fn collection_read(&mut self, now_ns: u64) {
         self.counters.collection_reads += 1;
+        self.counters.dies_busy_ns += self.costs.read_ns;
         self.next_read_die = next_of(self.next_read_die, self.dies.len());
         let die = self.next_read_die;
         self.dies[die as usize].all.take(now_ns, self.costs.read_ns);
@@ -139,6 +142,7 @@ impl FlashDrive {
     /// Programs one page on all planes of the next die; returns when it is done.
     fn program(&mut self, now_ns: u64) -> u64 {
         self.counters.programs += 1;
+        self.counters.dies_busy_ns += self.costs.program_ns;
         self.next_die = next_of(self.next_die, self.dies.len());
         let die = self.next_die;
         let channel = self.channel_of(die);
@@ -148,6 +152,7 @@ impl FlashDrive {
         if self.programs_until_erase == 0 {
             self.programs_until_erase = self.pages_per_block;
             self.counters.erases += 1;
+            self.counters.dies_busy_ns += self.costs.erase_ns;
             self.next_erase_die = next_of(self.next_erase_die, self.dies.len());
             self.dies[self.next_erase_die as usize].all.take(now_ns, self.costs.erase_ns);
         }
