@@ -48,6 +48,7 @@ pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding
         iops: level.iops,
         bw_bytes_per_s: level.bw_bytes_per_s,
         idle_percent,
+        waiting_commands: (case.waiting_commands > 0.0).then_some(case.waiting_commands),
         uses,
     };
     Finding::of_case(case, fact.into(), None)
@@ -246,7 +247,9 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
 /// Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up at those,
 /// and the others wait. Then more I/Os would only wait longer.
 fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
-    let shown = levelled(others, numbers).or_else(|| waiting(part, others, numbers))?;
+    let shown = levelled(others, numbers)
+        .or_else(|| waiting_for_room(numbers))
+        .or_else(|| waiting(part, others, numbers))?;
     Some(if part.mean_percent >= 100.0 * HALF {
         let because = cited!(
             "{} busy {} of the time in the mean{}{}: {}",
@@ -277,6 +280,18 @@ fn levelled(others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Cit
         of_other("outstanding", other.outstanding, Unit::Count).count("I/O"),
         of_other("iops", other.iops, Unit::Iops).iops()
     ))
+}
+
+/// The twin counts it: most of what is outstanding waits for room in the controllers, and is not at work.
+fn waiting_for_room(numbers: &Numbers<'_>) -> Option<Cited> {
+    let count = numbers.case.waiting_commands;
+    (count >= HALF * numbers.level.outstanding && count > 0.0).then(|| {
+        cited!(
+            "of {} outstanding {} wait for room in the controllers",
+            numbers.outstanding(),
+            Quantity::new(count, Unit::Count, numbers.own("waiting_commands")).plain(1)
+        )
+    })
 }
 
 /// Time in queues, beside the latency of the same where hardly any wait.

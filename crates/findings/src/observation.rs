@@ -68,6 +68,8 @@ pub struct ObservedCase {
     pub carried: Vec<PathTraffic>,
     /// Counters of the data services of a twin: growth over the counted time, and of levels the last value.
     pub services: Vec<ServiceCount>,
+    /// Mean number of commands that waited for room in a twin's controllers.
+    pub waiting_commands: f64,
     /// Share of its reads that were of unwritten addresses and read nothing.
     pub unwritten_share: f64,
     /// Events while it ran, in order of time.

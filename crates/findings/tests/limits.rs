@@ -196,3 +196,27 @@ fn a_level_rate_is_not_short_of_load() {
         assert_eq!(limit(other, is_disturbed).0, "concurrency", "{other:?}");
     }
 }
+
+/// Proves that I/Os of which at least half wait for room in the controllers are not said to be too few.
+#[test]
+fn who_waits_for_room_is_not_short_of_load() {
+    let limit = |waiting_commands: f64, share: f64| {
+        let settings = [("rw", "randwrite"), ("bs", "4k"), ("iodepth", "16")];
+        let level = Series::level(2_000.0, 0.0, 0.0, 8e6, 4096.0);
+        let mut observation = Run::new("own").case("one", "one", &settings, &level).observation();
+        observation.cases[0].busy = vec![busy("drive", "drive-0", "arm", share)];
+        observation.cases[0].waiting_commands = waiting_commands;
+        let found = Findings::of(observation);
+        let limit = found.all.iter().find_map(|finding| match &finding.fact {
+            Fact::Limit(limit) => Some((limit.by.clone(), limit.waiting_commands, limit.because.to_string())),
+            _ => None,
+        });
+        limit.unwrap()
+    };
+    let (by, waiting_commands, because) = limit(15.8, 0.62);
+    assert_eq!((by.as_str(), waiting_commands), ("drive", Some(15.8)));
+    assert!(because.ends_with(": of 16 I/Os outstanding 15.8 wait for room in the controllers"), "{because}");
+    assert_eq!(limit(15.8, 0.3).0, "unknown");
+    assert_eq!(limit(7.5, 0.62).0, "concurrency");
+    assert_eq!(limit(0.0, 0.62).1, None);
+}

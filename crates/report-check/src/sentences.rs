@@ -212,6 +212,10 @@ const PARTS: &[(&str, &[&str])] = &[
             "* busy [uses.mean_percent] of the time in the mean*: [outstanding] outstanding do [iops], [outstanding] do [iops]",
             "no part that is counted is busy more than [uses.mean_percent] of the time, yet [outstanding] outstanding do [iops], \
              [outstanding] do [iops]",
+            "* busy [uses.mean_percent] of the time in the mean*: of [outstanding] outstanding [waiting_commands] wait for room in \
+             the controllers",
+            "no part that is counted is busy more than [uses.mean_percent] of the time, yet of [outstanding] outstanding \
+             [waiting_commands] wait for room in the controllers",
             "* busy [uses.mean_percent] of the time in the mean*: [outstanding] outstanding wait [mean_latency_ns], where * is \
              [mean_latency_ns]",
             "no part that is counted is busy more than [uses.mean_percent] of the time, yet [outstanding] outstanding wait \

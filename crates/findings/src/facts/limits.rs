@@ -23,6 +23,9 @@ pub struct Limit {
     /// Share of the counted time in intervals in which no I/O completed, in percent, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_percent: Option<f64>,
+    /// Mean number of commands that wait for room in the controllers, where any do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_commands: Option<f64>,
     /// Use of every kind of part, in percent: the mean over like parts, the busiest first.
     pub uses: Vec<PartUse>,
 }

@@ -11,6 +11,9 @@ const BUSY: &str = "_busy_ns";
 /// The same of a part that is one thing: a service on its core.
 const BUSY_ALONE: &str = "busy_ns";
 
+/// Level of the commands that wait for room in a twin's controller: in its cache, or among those that it works on.
+const WAITING_COMMANDS: &str = "fill_waiting_commands";
+
 /// Returns true if a counter, by its source, entity and name, is one that [`busy`], [`carried`], [`over_time`] or [`of_services`] reads.
 /// Most are none: a run of many cases has millions.
 pub(crate) fn is_read(source: &str, entity: &str, name: &str) -> bool {
@@ -20,7 +23,12 @@ pub(crate) fn is_read(source: &str, entity: &str, name: &str) -> bool {
             name.ends_with(BUSY)
                 || matches!(
                     name,
-                    BUSY_ALONE | "processors" | "fill_threads" | "to_array_bytes" | "to_host_bytes"
+                    BUSY_ALONE
+                        | "processors"
+                        | "fill_threads"
+                        | "to_array_bytes"
+                        | "to_host_bytes"
+                        | WAITING_COMMANDS
                 )
         }
         "disk" => name == "%util",
@@ -67,6 +75,12 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names
         });
     }
     all
+}
+
+/// Returns the mean number of commands that waited for room in the controllers of a twin in the time counted.
+pub(super) fn waiting_commands(series: &[CounterSeries], counted: Counted) -> f64 {
+    let is_its = |one: &&CounterSeries| one.source == "twin" && one.name == WAITING_COMMANDS;
+    series.iter().filter(is_its).filter_map(|one| mean(one, counted.ramp_s)).sum()
 }
 
 /// Counts the servers behind a busy time: `processors_busy_ns` is the sum over `processors`, and `threads_busy_ns` over
@@ -305,6 +319,19 @@ mod tests {
         assert!((shares[3].2 - (1.0 - 130.0 / 300.0)).abs() < 1e-12);
         assert_eq!(shares.len(), 4, "{shares:?}");
         assert_eq!(case_start_ns(&all), Some(7));
+    }
+
+    /// Proves that commands that wait are the mean after the ramp, of all controllers of the twin together.
+    #[test]
+    fn waiting_commands_are_those_of_all_controllers() {
+        let all = [
+            series("twin", "controller-0", WAITING_COMMANDS, &[(2, 90.0), (5, 4.0), (10, 8.0)]),
+            series("twin", "controller-1", WAITING_COMMANDS, &[(2, 90.0), (5, 1.0), (10, 2.0)]),
+            series("twin", "controller-1", "fill_commands", &[(5, 30.0), (10, 30.0)]),
+        ];
+        let counted = Counted { ramp_s: 5.0, twin_began_s: 0.0 };
+        assert_eq!(waiting_commands(&all, counted), 7.5);
+        assert_eq!(waiting_commands(&all[2..], counted), 0.0);
     }
 
     /// Proves that utilisation over time is that of each interval, from 0 at the start of the load, divided by servers, with mean and

@@ -20,6 +20,7 @@ impl ObservedCase {
             busy: Vec::new(),
             carried: Vec::new(),
             services: Vec::new(),
+            waiting_commands: 0.0,
             unwritten_share: 0.0,
             moments,
             limits: Vec::new(),

@@ -123,6 +123,7 @@ impl ObservedCase {
         services.shrink_to_fit();
         let unwritten = events.iter().rev().find_map(|event| unwritten_reads::share(event));
         Ok(ObservedCase {
+            waiting_commands: counters::waiting_commands(counters, counted),
             unwritten_share: unwritten.unwrap_or(0.0),
             found_load,
             stage: result.stage.clone(),

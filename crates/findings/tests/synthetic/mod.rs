@@ -166,6 +166,7 @@ impl Run {
             busy: Vec::new(),
             carried: Vec::new(),
             services: Vec::new(),
+            waiting_commands: 0.0,
             unwritten_share: 0.0,
             moments: Vec::new(),
             limits: Vec::new(),

@@ -32,6 +32,24 @@ pub(super) fn idle(differences: &mut Differences<'_>, case: &Case) {
     );
 }
 
+/// Checks the commands that waited for room, and that a case of which most waited is not said to be short of load.
+pub(super) fn waiting(differences: &mut Differences<'_>, case: &Case) {
+    let (ramp_s, _) = times(case);
+    let of_controller = |counter: &Counter| {
+        let points = counter.points.iter().filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6));
+        let values: Vec<f64> = points.map(|(_, value)| *value).collect();
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let is_its = |counter: &&Counter| counter.source == "twin" && counter.name == "fill_waiting_commands";
+    let count: f64 = case.counters.iter().filter(is_its).map(of_controller).sum();
+    differences.expect("waiting_commands", (count > 0.0).then_some(count), EXACT);
+    let outstanding = case.iops() * case.mean_latency_ns() / 1e9;
+    differences.require(
+        count < 0.5 * outstanding || count == 0.0 || text(differences.fields, "by") != "concurrency",
+        "more I/Os would do more where most of them wait for room",
+    );
+}
+
 /// Checks the utilisation of parts against their counters.
 pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
     let fields = differences.fields;
