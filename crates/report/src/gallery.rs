@@ -282,8 +282,8 @@ pub fn page(entries: &[Entry], beside: &[Table], reports: &[(String, String)]) -
     );
     body.push_str(
         "Each row is what a test reached: the twin's figures, simulated and not measured, beside those that were published. \
-         An empty cell is a figure that the test has not, or did not publish as text. Random writes last where a case of ten \
-         minutes or more found a sustained level.</p></header><main><section id=\"arrays\"><h2>All arrays</h2>",
+         An empty cell is a figure that the test has not, or did not publish as text. Sustained random writes are those of a \
+         case of ten minutes or more that found their level.</p></header><main><section id=\"arrays\"><h2>All arrays</h2>",
     );
     crate::html::write_table(&mut body, &table(entries));
     if !beside.is_empty() {
