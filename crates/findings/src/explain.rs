@@ -193,7 +193,9 @@ pub fn explain(kind: Kind) -> Explanation {
         Kind::Limit => (
             "What bounds the rate: a link, a controller, the drives, the generator, the rate that was asked for, or \
              the number of I/Os outstanding.",
-            "On a twin every part counts its busy time: the busiest kind of part, from 90 % on. On a device the host's \
+            "On a twin every part counts its busy time: the busiest kind of part, from 90 % on. Where none is, and \
+             the same with half or twice as many I/Os outstanding does as many, or half of them wait for room or in queues, the \
+             busiest kind from 50 % on; else more I/Os outstanding would do more. On a device the host's \
              processors and a disk's queue are looked at; what lies inside it is unknown.",
             [
                 "run dorado-2100-g2 --target twin:dorado-2100-g2 --stage group-2 --only rwmixread=100 --only ioengine=libaio --only iodepth=32 --only bs=4k --only numjobs=1,4,16,64 --set runtime=0.1",
