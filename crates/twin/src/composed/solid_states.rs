@@ -9,7 +9,7 @@ use crate::drive::flash::{
     CollectionPolicy, Condition as FlashCondition, FlashCounters, FlashDescription, FlashDrive,
     WriteFrontiers,
 };
-use crate::part::{Counters, no_flash_drive};
+use crate::part::{Counters, count_flash, no_flash_drive};
 
 /// Solid-state drives of a group from which the translation of each is sampled at a quarter of the units.
 const MANY_DRIVES: u32 = 256;
@@ -232,11 +232,7 @@ impl SolidStates {
             counters.add(&entity, "writes", counted.writes);
             counters.add(&entity, "host_units", counted.host_units);
             counters.add(&entity, "moved_units", counted.moved_units);
-            counters.add(&entity, "programs", counted.programs);
-            counters.add(&entity, "erases", counted.erases);
-            counters.add(&entity, "bus_busy_ns", counted.bus_busy_ns);
-            counters.add(&entity, "dies_busy_ns", counted.dies_busy_ns);
-            counters.add(&entity, "commands_busy_ns", counted.commands_busy_ns);
+            count_flash(&counted, counters, &entity);
             counters.add(&entity, "fill_erased_bytes", drive.map_or(0, FlashDrive::free_reserve_bytes));
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use counters::Counters;
 pub(crate) use crowding::Crowding;
 pub(crate) use disks::Disks;
 pub(crate) use drive::{Traffic, count_arm};
-pub(crate) use flash_drives::no_flash_drive;
+pub(crate) use flash_drives::{count_flash, no_flash_drive};
 pub(crate) use hard_disks::{DiskSwitches, switched_hard_disk};
 pub(crate) use host::count_threads;
 pub(crate) use link::LinkDirection;

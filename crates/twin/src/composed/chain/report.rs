@@ -4,7 +4,7 @@ use super::super::drives::GroupDrives;
 use super::super::groups::Groups;
 use super::placement::DriveSlot;
 use super::{Chain, Moved};
-use crate::part::{Counters, count_arm};
+use crate::part::{Counters, count_arm, count_flash};
 
 /// A drive's name.
 pub(crate) fn drive_name(chain: &Chain, drive: u32) -> String {
@@ -60,11 +60,7 @@ fn of_group(chain: &Chain, group: usize, drives: &GroupDrives, counters: &mut Co
                 counters.add(&entity, "reads", counted.reads);
                 counters.add(&entity, "writes", counted.writes);
                 moved(counters, &entity, drive);
-                counters.add(&entity, "programs", counted.programs);
-                counters.add(&entity, "erases", counted.erases);
-                counters.add(&entity, "bus_busy_ns", counted.bus_busy_ns);
-                counters.add(&entity, "dies_busy_ns", counted.dies_busy_ns);
-                counters.add(&entity, "commands_busy_ns", counted.commands_busy_ns);
+                count_flash(&counted, counters, &entity);
                 counters.add(&entity, "fill_objects", held(drive));
             }
         }
