@@ -76,8 +76,8 @@ impl Findings {
         let cliffs: Vec<Finding> =
             all.iter().filter(|finding| finding.kind() == Kind::WriteCliff).cloned().collect();
         let bounds = bounds::of(&observation);
-        let unloaded = limit::UnloadedLatencies::new(&observation);
-        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(case, &unloaded)));
+        let others = limit::OtherCases::new(&observation);
+        all.extend(bounds::maxima(&observation, &bounds).into_iter().map(|case| limit::of(case, &others)));
         all.extend(bounds);
         all.extend(penalty::penalties(&observation));
         all.extend(penalty::effects(&observation, &cliffs));

@@ -1,8 +1,8 @@
 //! Bottleneck of a case.
 
-mod unloaded_latency;
+mod other_cases;
 
-pub(crate) use unloaded_latency::UnloadedLatencies;
+pub(crate) use other_cases::OtherCases;
 
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::finding::Finding;
@@ -32,7 +32,7 @@ const IDLE_AT_MOST: f64 = 1.0 - FULL;
 const IOS_PER_INTERVAL: f64 = 10.0;
 
 /// Finds the bottleneck of a case, beside the others of its run.
-pub(crate) fn of(case: &ObservedCase, others: &UnloadedLatencies<'_>) -> Finding {
+pub(crate) fn of(case: &ObservedCase, others: &OtherCases<'_>) -> Finding {
     let level = total(case);
     let uses = uses(case);
     let idle_percent = idle_percent(case);
@@ -136,7 +136,7 @@ fn level_of(path: &str, field: &str, value: f64, unit: Unit) -> Quantity {
 
 /// The first that applies: a rate that was asked for, parts that are full, parts of which those that are full do most, time without
 /// any I/O, time in the host, time in queues, too little outstanding.
-fn reason(numbers: &Numbers<'_>, others: &UnloadedLatencies<'_>) -> Reason {
+fn reason(numbers: &Numbers<'_>, others: &OtherCases<'_>) -> Reason {
     let Numbers { case, uses, .. } = *numbers;
     if let Some(held) = held(case, numbers) {
         return held;
@@ -246,7 +246,7 @@ fn held(case: &ObservedCase, numbers: &Numbers<'_>) -> Option<Reason> {
 
 /// Parts of a kind are seldom full together: while some collect garbage or move their arms, the I/Os of all queue up at those,
 /// and the others wait. Then more I/Os would only wait longer.
-fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
+fn queued(part: &PartUse, others: &OtherCases<'_>, numbers: &Numbers<'_>) -> Option<Reason> {
     let shown = levelled(others, numbers)
         .or_else(|| waiting_for_room(numbers))
         .or_else(|| waiting(part, others, numbers))?;
@@ -270,7 +270,7 @@ fn queued(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>)
 }
 
 /// The run itself shows it: the same with half or twice as much outstanding does as many I/Os.
-fn levelled(others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
+fn levelled(others: &OtherCases<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
     let other = others.with_as_many(numbers.case, numbers.level)?;
     let of_other = |field: &str, value: f64, unit| level_of(&other.path, field, value, unit);
     Some(cited!(
@@ -295,7 +295,7 @@ fn waiting_for_room(numbers: &Numbers<'_>) -> Option<Cited> {
 }
 
 /// Time in queues, beside the latency of the same where hardly any wait.
-fn waiting(part: &PartUse, others: &UnloadedLatencies<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
+fn waiting(part: &PartUse, others: &OtherCases<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
     let level = numbers.level;
     if level.outstanding <= OUTSTANDING_PER_PART * part.parts as f64 {
         return None;

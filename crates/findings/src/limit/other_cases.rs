@@ -1,4 +1,5 @@
-//! Unloaded latency: the latency of an I/O that hardly queues, the reference for telling queueing time.
+//! Other cases of a run that tell whether the I/Os of one queue: the same with more or fewer outstanding, and the latency of an I/O that
+//! hardly queues.
 
 use crate::Level;
 use crate::level::total;
@@ -21,9 +22,9 @@ const AS_MANY: f64 = 0.05;
 /// Settings that say how much is outstanding and for how long, not what is done.
 const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
 
-/// Unloaded latencies of a run, indexed by workload. They are sorted when the first case asks, and only once: a run has more than a thousand of
+/// Cases of a run, indexed by workload. They are sorted when the first case asks, and only once: a run has more than a thousand of
 /// them, and most are told by a part that is full.
-pub(crate) struct UnloadedLatencies<'a> {
+pub(crate) struct OtherCases<'a> {
     observation: &'a Observation,
     cases: OnceCell<Cases>,
 }
@@ -55,9 +56,9 @@ pub(super) struct OtherDepth {
     pub iops: f64,
 }
 
-impl<'a> UnloadedLatencies<'a> {
+impl<'a> OtherCases<'a> {
     pub fn new(observation: &'a Observation) -> Self {
-        UnloadedLatencies { observation, cases: OnceCell::new() }
+        OtherCases { observation, cases: OnceCell::new() }
     }
 
     /// The same case of its stage with at most half as much outstanding that does as many I/Os, or with at least twice as much that does
