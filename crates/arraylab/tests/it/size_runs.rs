@@ -74,11 +74,11 @@ fn a_size_run_has_the_cases_that_its_answers_cite() {
     let checked = report_check::Run::open(&runs[0], &published).unwrap();
     let found = report_check::check(&checked, &serde_json::from_str(&report).unwrap());
     assert!(found.is_empty(), "{found:?}");
-    // A title as a person would write it, and the year of the report in the text beside it.
     let carries_all = answers.iter().filter(|answer| answer["headroom"] == 64.0).count();
     let words = std::fs::read_to_string(runs[0].join("size.txt")).unwrap();
     let counts = [words.matches("≥ 64.00  ").count(), report.matches("at least 64.00 (").count()];
     assert!(carries_all > 0 && counts == [carries_all; 2], "{carries_all}: {counts:?} in {words}");
+    // A title as a person would write it, and the year of the report in the text beside it.
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let title = report["title"]["text"].as_str().unwrap();
     assert!(

@@ -32,16 +32,19 @@ pub(super) fn idle(differences: &mut Differences<'_>, case: &Case) {
     );
 }
 
+/// The mean of what was read of a counter after the ramp.
+fn mean_after(counter: &Counter, ramp_s: f64) -> Option<f64> {
+    let is_after = |(at, _): &&(Option<f64>, f64)| at.is_some_and(|at| at >= ramp_s - 1e-6);
+    let after: Vec<f64> = counter.points.iter().filter(is_after).map(|(_, value)| *value).collect();
+    (!after.is_empty()).then(|| after.iter().sum::<f64>() / after.len() as f64)
+}
+
 /// Checks the commands that waited for room, and that a case of which most waited is not said to be short of load.
 pub(super) fn waiting(differences: &mut Differences<'_>, case: &Case) {
     let (ramp_s, _) = times(case);
-    let of_controller = |counter: &Counter| {
-        let points = counter.points.iter().filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6));
-        let values: Vec<f64> = points.map(|(_, value)| *value).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
-    };
     let is_its = |counter: &&Counter| counter.source == "twin" && counter.name == "fill_waiting_commands";
-    let count: f64 = case.counters.iter().filter(is_its).map(of_controller).sum();
+    let count: f64 =
+        case.counters.iter().filter(is_its).filter_map(|counter| mean_after(counter, ramp_s)).sum();
     differences.expect("waiting_commands", (count > 0.0).then_some(count), EXACT);
     let outstanding = case.iops() * case.mean_latency_ns() / 1e9;
     differences.require(
@@ -63,15 +66,7 @@ pub(super) fn uses(differences: &mut Differences<'_>, case: &Case) {
         let one = &fields["uses"][place];
         let (part, resource) =
             (one["part"].as_str().unwrap_or_default(), one["resource"].as_str().unwrap_or_default());
-        let mean_of = |counter: &Counter| {
-            let after: Vec<f64> = counter
-                .points
-                .iter()
-                .filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6))
-                .map(|(_, value)| *value)
-                .collect();
-            (!after.is_empty()).then(|| after.iter().sum::<f64>() / after.len() as f64)
-        };
+        let mean_of = |counter: &Counter| mean_after(counter, ramp_s);
         let servers = |busy: &Counter| {
             let pool = match busy.name.as_str() {
                 name if name.starts_with("processors") => "processors",
@@ -114,7 +109,6 @@ pub(super) fn path_balance(differences: &mut Differences<'_>, case: &Case) {
     let paths = text(differences.fields, "paths");
     let mut carried: Vec<(&str, f64)> = Vec::new();
     for counter in &case.counters {
-        let after = || counter.points.iter().filter(|(at, _)| at.is_some_and(|at| at >= ramp_s - 1e-6));
         let is_its = match counter.source.as_str() {
             "twin" => part_of(&counter.entity) == paths,
             "path" => match (counter.entity.rsplit_once('/'), paths.split_once(" of ")) {
@@ -129,10 +123,7 @@ pub(super) fn path_balance(differences: &mut Differences<'_>, case: &Case) {
             ("twin", "to_array_bytes" | "to_host_bytes") => {
                 grown(counter, ramp_s, began_s).map(|grown| grown.0)
             }
-            ("path" | "port", "rkB/s" | "wkB/s") => {
-                let count = after().count();
-                (count > 0).then(|| after().map(|point| point.1).sum::<f64>() / count as f64 * 1024.0)
-            }
+            ("path" | "port", "rkB/s" | "wkB/s") => mean_after(counter, ramp_s).map(|rate| rate * 1024.0),
             _ => continue,
         };
         let Some(bytes) = bytes else { continue };

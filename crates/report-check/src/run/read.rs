@@ -191,8 +191,8 @@ impl Run {
             "SELECT r.case_id, s.source, s.entity, s.name, t.case_at_ns, c.value
              FROM counters c JOIN counter_times t ON t.id = c.time_id JOIN counter_series s ON s.id = c.series_id
              JOIN result_attempts r ON r.attempt_id = t.attempt_id
-             WHERE s.name LIKE '%busy_ns' OR s.name IN ('processors', 'fill_threads', 'fill_waiting_commands', '%util', '%idle', 'to_array_bytes',
-                   'to_host_bytes', 'rkB/s', 'wkB/s')
+             WHERE s.name LIKE '%busy_ns' OR s.name IN ('processors', 'fill_threads', 'fill_waiting_commands', '%util', '%idle',
+                   'to_array_bytes', 'to_host_bytes', 'rkB/s', 'wkB/s')
                 OR (s.source = 'twin' AND s.entity IN ('thin', 'reduction', 'snapshots', 'drive_cache', 'tier', 'mirror',
                    'replication', 'limits', 'protocol', 'volume_manager', 'wear'))
              ORDER BY r.case_id, s.id, t.id",
