@@ -272,4 +272,17 @@ mod tests {
         assert_eq!((depth.clone().percent().text(), depth.value()), ("25 %", 0.25));
         assert_eq!(depth.source().as_str(), "percent(finding:a/depth_percent)");
     }
+
+    /// Proves that a fall which leaves something is not printed as a fall to nothing.
+    #[test]
+    fn nearly_all_is_not_all() {
+        let text = |share| {
+            let share = Quantity::new(share, Unit::Ratio, Source::constant("share"));
+            share.percent_of_all().text().to_owned()
+        };
+        assert_eq!(
+            [0.43, 0.994, 0.995, 0.9996, 0.99996, 1.0, 0.999_999_9].map(text),
+            ["43 %", "99 %", "99.5 %", "99.96 %", "99.996 %", "100 %", "100 %"]
+        );
+    }
 }

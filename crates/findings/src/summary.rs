@@ -309,7 +309,7 @@ impl Findings {
             cited!(
                 "{} fall by {} after {}, with {} written{}.",
                 subject,
-                typical("depth_percent", Quantity::percent),
+                typical("depth_percent", Quantity::percent_of_all),
                 typical("onset_s", Quantity::duration),
                 typical("bytes_written", Quantity::gigabytes),
                 match cliffs.len() {
@@ -326,7 +326,7 @@ impl Findings {
             rests_on.push(*fall);
             text.push(cited!(
                 "\nIn the ramp before, which is not counted, they fell by {} after {}, with {} written: {}.",
-                fall.number("depth_percent").percent(),
+                fall.number("depth_percent").percent_of_all(),
                 fall.number("onset_s").duration(),
                 fall.number("bytes_written").gigabytes(),
                 self.load_of(fall)
@@ -417,7 +417,7 @@ impl Findings {
         let event = Cited::quote(&disruption.event, Source::finding(&finding.id, "event"));
         let by = || {
             let [mean, extreme] =
-                ["mean_percent", "extreme_percent"].map(|field| number(field).abs().percent());
+                ["mean_percent", "extreme_percent"].map(|field| number(field).abs().percent_of_all());
             // A dip of one depth has one figure.
             match mean.text() == extreme.text() {
                 true => cited!("by up to {}", extreme),

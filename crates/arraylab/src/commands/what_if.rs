@@ -87,7 +87,7 @@ fn effect_table(rows: &[Row]) -> String {
                 row.change_text(),
                 human_rate(answer.iops),
                 format!("{} to {}", human_rate(low), human_rate(high)),
-                format!("{:+.0} %", (answer.iops / first.iops.max(f64::MIN_POSITIVE) - 1.0) * 100.0),
+                gain(answer.iops / first.iops.max(f64::MIN_POSITIVE)),
                 human_bandwidth(answer.bw_bytes_per_s),
                 human_latency(answer.latency_ns.mean),
                 human_latency(answer.latency_ns.p99 as f64),
@@ -110,6 +110,18 @@ fn effect_table(rows: &[Row]) -> String {
     render(&columns, &table)
 }
 
+/// A value with two decimals; what rounds to zero has no sign.
+fn two_decimals(value: f64) -> String {
+    let text = format!("{value:.2}");
+    if text == "-0.00" { "0.00".to_owned() } else { text }
+}
+
+/// So many times as a change in whole percent; what rounds to zero has the sign of the first row's.
+fn gain(times: f64) -> String {
+    let text = format!("{:+.0} %", (times - 1.0) * 100.0);
+    if text == "-0 %" { "+0 %".to_owned() } else { text }
+}
+
 fn elasticity_table(rows: &[Row]) -> String {
     let parts: Vec<&str> = rows[0].answer.elasticity.iter().map(|one| one.part.name()).collect();
     let table: Vec<Vec<String>> = rows
@@ -117,7 +129,7 @@ fn elasticity_table(rows: &[Row]) -> String {
         .map(|row| {
             let of = |part: &&str| {
                 let one = row.answer.elasticity.iter().find(|one| one.part.name() == *part);
-                one.map_or_else(|| "-".to_owned(), |one| format!("{:.2}", one.elasticity + 0.0))
+                one.map_or_else(|| "-".to_owned(), |one| two_decimals(one.elasticity))
             };
             std::iter::once(row.change_text()).chain(parts.iter().map(of)).collect()
         })
@@ -139,8 +151,8 @@ fn walk_table(first: &Answer, steps: &[Bottleneck]) -> String {
                 step.part.name().to_owned(),
                 format!("{:.2}", step.factors.get(&step.part).copied().unwrap_or(1.0)),
                 human_rate(step.answer.iops),
-                format!("{:+.0} %", (step.answer.iops / step.iops_before - 1.0) * 100.0),
-                format!("{:+.0} %", (step.doubled - 1.0) * 100.0),
+                gain(step.answer.iops / step.iops_before),
+                gain(step.doubled),
                 step.answer.limit.clone(),
             ]
         })
@@ -185,4 +197,16 @@ fn notes(rows: &[Row]) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a loss too small to be printed is not printed as a minus before zero.
+    #[test]
+    fn zeros_have_no_minus() {
+        assert_eq!([-0.004, -0.0, 0.004, -0.006].map(two_decimals), ["0.00", "0.00", "0.00", "-0.01"]);
+        assert_eq!([0.996, 1.0, 1.004, 0.99].map(gain), ["+0 %", "+0 %", "+0 %", "-1 %"]);
+    }
 }

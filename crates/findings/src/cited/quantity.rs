@@ -5,6 +5,9 @@ use crate::finding::Finding;
 use crate::text;
 use serde_json::Value;
 
+/// Decimals that a share gets at most, to be told from all.
+const MOST_DECIMALS: usize = 3;
+
 /// Value with its unit and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
@@ -212,6 +215,16 @@ impl Quantity {
     pub fn percent(self) -> Cited {
         let text = format!("{:.0} %", 100.0 * self.value);
         self.printed(text)
+    }
+
+    /// A share of what there was in percent, with as many decimals as it takes to tell it from all: `43 %`, `99.5 %`, `100 %`.
+    pub fn percent_of_all(self) -> Cited {
+        let is_all = |decimals: &usize| format!("{:.*}", *decimals, 100.0 * self.value).starts_with("100");
+        let decimals = match self.value < 1.0 {
+            true => (0..=MOST_DECIMALS).find(|decimals| !is_all(decimals)).unwrap_or(0),
+            false => 0,
+        };
+        self.percent_with(decimals)
     }
 
     /// A share of one in percent with so many decimals.

@@ -50,7 +50,7 @@ impl Findings {
         let number = |field: &str| deepest.number(field);
         let own = cited!(
             "by {} after {} and {} written: from {} ({}) to {} ({})",
-            number("depth_percent").percent(),
+            number("depth_percent").percent_of_all(),
             number("onset_s").duration(),
             number("bytes_written").gigabytes(),
             number("before.iops").iops(),
@@ -101,7 +101,7 @@ impl Findings {
         cited!(
             "Writes fall by {} after {} and {} written, of which about {} used up a reserve: from {} ({}) to {} ({}). \
              In the long run {}{} remain ({}).{}{}",
-            number("depth_percent").percent(),
+            number("depth_percent").percent_of_all(),
             number("onset_s").duration(),
             number("bytes_written").gigabytes(),
             number("reserve_bytes").gigabytes(),
@@ -383,7 +383,7 @@ fn trend(finding: &Finding, spoken: &QuantityText, all: &[Excursion], changed: O
         cited!(
             "{} {} {} from {} on ({} before, {} after){}",
             spoken.stays,
-            by.percent(),
+            by.percent_of_all(),
             if percent < 0.0 { "lower" } else { "higher" },
             number("from_s").duration(),
             (spoken.print)(number(spoken.before)),
@@ -409,7 +409,7 @@ fn excursions(finding: &Finding, spoken: &QuantityText, all: &[Excursion]) -> Op
     let number = |place: usize, of: &str| finding.number(&format!("{}.{place}.{of}", spoken.excursions));
     let size = number(farthest, "extreme_percent");
     let size = if all[farthest].extreme_percent < TIMES_PERCENT {
-        cited!("by up to {}", size.abs().percent())
+        cited!("by up to {}", size.abs().percent_of_all())
     } else {
         let whole = Quantity::constant("whole", 1.0);
         let times = Quantity::sum(&[size, whole]).map(|times| times.plain(0)).unwrap_or_default();
