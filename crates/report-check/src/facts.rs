@@ -11,7 +11,7 @@ mod write_cliff;
 use crate::run::{Case, Interval, Run};
 use differences::{Differences, EXACT, Fields, number, text};
 use disruption::disruption;
-use parts::{host_balance, idle, path_balance, uses, waiting};
+use parts::{host_balance, idle, level_rate, path_balance, uses, waiting};
 use serde_json::{Map, Value};
 use steady::steady;
 use write_cliff::ramp_fall;
@@ -58,6 +58,7 @@ impl Facts<'_> {
                 differences.expect("bw_bytes_per_s", Some(case.bytes_per_s()), EXACT);
                 idle(&mut differences, case);
                 waiting(&mut differences, case);
+                level_rate(&mut differences, case, self.run.done());
                 uses(&mut differences, case);
             }
             ("steady-state", Some(case)) => steady(&mut differences, case),

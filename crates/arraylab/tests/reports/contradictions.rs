@@ -1,6 +1,6 @@
 //! Contradictions planted in real reports: all of them are caught.
 
-use super::{Reported, samples};
+use super::{Reported, reported, samples};
 use serde_json::{Value, json};
 
 /// Contradictions of each seed.
@@ -403,4 +403,24 @@ fn coherent_contradictions_are_caught() {
         assert_ne!(json, reported.json, "{what}: nothing was planted");
         assert!(is_caught(reported, &json), "{what} was missed");
     }
+}
+
+/// Proves that a case is not said to be short of load where another case of its stage with another depth does as many I/Os.
+#[test]
+fn limits_that_other_cases_deny_are_caught() {
+    let reads =
+        ["--stage", "patterns", "--only", "layout=raid6", "--only", "rw=read", "--set", "runtime=0.5"];
+    let reported = reported("e2700", "e2700", &[&reads[..], &["--set", "ramp_time=0.1"]].concat());
+    let mut json = reported.json.clone();
+    let is_shown_by_another = |finding: &&mut Value| {
+        let because = finding["because"].as_str().unwrap_or_default();
+        finding["kind"] == "limit" && because.matches(" do ").count() == 2
+    };
+    let findings = json["findings"].as_array_mut().expect("findings");
+    let finding = findings.iter_mut().find(is_shown_by_another).expect("a limit that another depth shows");
+    finding["by"] = json!("concurrency");
+    let id = finding["id"].as_str().expect("an id").to_owned();
+    let found = report_check::check(&reported.run, &json);
+    let is_it = |one: &String| one.contains(&id) && one.contains("more I/Os would do more, though");
+    assert!(found.iter().map(ToString::to_string).any(|one| is_it(&one)), "{id} was missed");
 }

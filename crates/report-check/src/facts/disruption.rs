@@ -111,7 +111,7 @@ fn one_event(
 }
 
 /// Events that record what came of a case and did nothing to its load.
-fn is_record(kind: &str) -> bool {
+pub(super) fn is_record(kind: &str) -> bool {
     matches!(
         kind,
         "max-under-latency"

@@ -1,6 +1,7 @@
 //! Utilisation of parts and balance of paths, from counters.
 
 use super::differences::{Differences, EXACT, text};
+use super::disruption::is_record;
 use crate::run::{Case, Counter};
 use serde_json::Value;
 
@@ -51,6 +52,39 @@ pub(super) fn waiting(differences: &mut Differences<'_>, case: &Case) {
         count < 0.5 * outstanding || count == 0.0 || text(differences.fields, "by") != "concurrency",
         "more I/Os would do more where most of them wait for room",
     );
+}
+
+/// Settings that say how much is outstanding and for how long, not what is done.
+const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_time"];
+
+/// Checks that a case is not said to be short of load where another of its stage shows that a factor of nearly two in what is
+/// outstanding makes at most 5 % of difference in IOPS. Cases with events and limits have IOPS of their own.
+pub(super) fn level_rate<'a>(
+    differences: &mut Differences<'_>,
+    case: &Case,
+    others: impl Iterator<Item = &'a Case>,
+) {
+    let is_plain = |of: &Case| of.moments.iter().all(|moment| is_record(&moment.kind));
+    if text(differences.fields, "by") != "concurrency" || !is_plain(case) {
+        return;
+    }
+    let workload = |of: &Case| {
+        let mut settings = of.settings.clone();
+        settings.retain(|name, _| !HOW_MUCH.contains(&name.as_str()));
+        settings
+    };
+    let outstanding = |of: &Case| of.iops() * of.mean_latency_ns() / 1e9;
+    let own = workload(case);
+    let shows_it = |other: &&Case| {
+        let (times, gain) = (outstanding(other) / outstanding(case), other.iops() / case.iops());
+        let is_level = gain <= 1.05 && (times >= 1.9 || (times <= 1.0 / 1.9 && gain >= 0.95));
+        is_level && other.stage == case.stage && is_plain(other) && workload(other) == own
+    };
+    let shown = others.filter(shows_it).map(|other| other.name.clone()).next();
+    if let Some(other) = shown {
+        differences
+            .require(false, &format!("more I/Os would do more, though {other} shows that they do not"));
+    }
 }
 
 /// Checks the utilisation of parts against their counters.
