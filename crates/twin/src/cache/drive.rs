@@ -6,12 +6,12 @@ use super::ways::Ways;
 pub(crate) const SECTOR_BYTES: u64 = 4096;
 
 /// Blocks with the sectors of them that are kept.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct DriveCache {
     block_bytes: u64,
     ways: Ways,
-    /// By place: sectors of its block that are kept.
-    sectors: Box<[u64]>,
+    /// By index of a place: sectors of its block that are kept.
+    sectors: Vec<u64>,
 }
 
 /// Sectors of a block from one byte of it to another.
@@ -21,19 +21,10 @@ fn sectors(from: u64, to: u64) -> u64 {
     below(end) & !below(first)
 }
 
-impl Clone for DriveCache {
-    fn clone(&self) -> DriveCache {
-        let sectors = self.ways.copy_of(&self.sectors);
-        DriveCache { block_bytes: self.block_bytes, ways: self.ways.clone(), sectors }
-    }
-}
-
 impl DriveCache {
     /// Cache of so many bytes in blocks of a power of two, at most 64 sectors.
     pub fn new(bytes: u64, block_bytes: u64) -> DriveCache {
-        let ways = Ways::new(bytes / block_bytes);
-        let sectors = vec![0; ways.len()].into();
-        DriveCache { block_bytes, ways, sectors }
+        DriveCache { block_bytes, ways: Ways::new(bytes / block_bytes), sectors: Vec::new() }
     }
 
     /// Calls with each block that a range touches: its number, and the bytes of it.
@@ -53,12 +44,13 @@ impl DriveCache {
         let mut is_kept = length > 0;
         self.for_each_block(offset, length, |block, from, to| {
             let wanted = sectors(from, to);
-            is_kept &= self.ways.find(block).is_some_and(|place| self.sectors[place] & wanted == wanted);
+            is_kept &=
+                self.ways.find(block).is_some_and(|place| self.sectors[place.index] & wanted == wanted);
         });
         if is_kept {
             self.for_each_block(offset, length, |block, from, to| {
                 if let Some(place) = self.ways.find(block) {
-                    run(place as u64 * self.block_bytes + from, to - from);
+                    run(place.number as u64 * self.block_bytes + from, to - from);
                 }
             });
         }
@@ -74,12 +66,13 @@ impl DriveCache {
                 Some(place) => place,
                 None => {
                     let Some(place) = self.ways.insert(block) else { return };
-                    self.sectors[place] = 0;
+                    self.sectors.resize(self.ways.indices(), 0);
+                    self.sectors[place.index] = 0;
                     place
                 }
             };
-            self.sectors[place] |= sectors(from, to);
-            run(place as u64 * self.block_bytes + from, to - from);
+            self.sectors[place.index] |= sectors(from, to);
+            run(place.number as u64 * self.block_bytes + from, to - from);
         }
     }
 
@@ -90,7 +83,7 @@ impl DriveCache {
             touched.extend(self.ways.find(block).map(|place| (place, sectors(from, to))));
         });
         for (place, given_up) in touched {
-            self.sectors[place] &= !given_up;
+            self.sectors[place.index] &= !given_up;
         }
     }
 
