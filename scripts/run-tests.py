@@ -82,7 +82,6 @@ QUEUES = {
         "twin/fast_forward": [],
         "twin/dorado_2100_g2": [],
         "arraylab/reports": [],
-        "campaign/conformance": [],
         "sizing/headroom": [],
         "evidence/redaction": [],
         "export/round_trip": [],
@@ -91,12 +90,6 @@ QUEUES = {
 }  # fmt: skip
 # Packages whose tests compute alone, as far as they are not named above.
 COMPUTING_PACKAGES = ["array", "findings", "fit", "house", "library", "plan", "sizing", "twin", "units"]
-# Simulations make and drop tables of tens of megabytes, one after the other in many threads. glibc gives such memory back each time and
-# half of the processor time of `sizing/front` went into page faults (14.3 s of 26.8 s in one test, 0.5 s of 12.2 s so).
-KEEP_MEMORY = {
-    "GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.trim_threshold=4000000000:glibc.malloc.mmap_threshold=4000000000:"
-    "glibc.malloc.top_pad=67108864"
-}
 # How often it is said what runs, where nothing else is.
 SAY_EVERY_S = 60
 # Lines of a job without failed tests that are shown at the end.
@@ -121,7 +114,7 @@ class Job:
     def run(self):
         """Runs it to its end in a session of its own, so that what it leaves behind can be ended with it."""
         began = time.monotonic()
-        environment = os.environ | self.environment | (KEEP_MEMORY if self.queue == COMPUTING else {})
+        environment = os.environ | self.environment
         with tempfile.TemporaryFile() as output:
             started = subprocess.Popen(
                 [*(IDLE if self.queue == COMPUTING else []), *self.command],
