@@ -169,33 +169,38 @@ fn nas_designs(caches: &str, links: &str) -> Vec<Configuration> {
 }
 
 /// Proves that 504 designs of a NAS with read caches are searched in under 3 minutes on two processors with the effort of `arraylab
-/// size`. Prints the time.
+/// size`. Here, where other tests take the processors, one in 24 of them has a front. Prints the time.
 #[test]
 fn five_hundred_designs_take_minutes() {
-    if !test_support::is_long() {
-        return;
-    }
-    let designs = nas_designs("cache.read=1GiB,2GiB,4GiB,8GiB,12GiB,16GiB", "links.count=1,2,3,4");
-    assert_eq!(designs.len(), 504);
+    let (caches, links, count) = match test_support::is_long() {
+        true => ("cache.read=1GiB,2GiB,4GiB,8GiB,12GiB,16GiB", "links.count=1,2,3,4", 504),
+        false => ("cache.read=1GiB", "links.count=1", 21),
+    };
+    let designs = nas_designs(caches, links);
+    assert_eq!(designs.len(), count);
     let effort = Effort { ios: 150_000, most_ios: 1_500_000, threads: 2, ..Effort::FULL };
     let began = Instant::now();
     let rows =
         size_front(&designs, &question(MIXED, "mean<30ms", &[State::Healthy], effort), &|| ()).unwrap();
     let searched_s = began.elapsed().as_secs_f64();
     let searched = rows.iter().filter(|row| row.left_out.is_none()).count();
-    println!("504 designs in {searched_s:.1} s, {searched} of them searched for their headroom");
-    assert!(searched_s < 180.0, "{searched_s:.0} s");
+    println!("{count} designs in {searched_s:.1} s, {searched} of them searched for their headroom");
+    assert!(rows.iter().any(|row| row.pareto));
+    assert!(!test_support::is_long() || searched_s < 180.0, "{searched_s:.0} s");
 }
 
-/// Proves that the search finds the front of a sixth of those designs, with an eighth of that effort: all of them with all of it take more
-/// than 20 minutes.
+/// Proves that the search finds the front of a sixth of those designs, with an eighth of that effort, since all of them with all of it
+/// take more than 20 minutes; of two numbers of drives and one cache here.
 #[test]
 fn a_sixth_of_them_has_the_front_of_all_of_it() {
-    if !test_support::is_long() {
-        return;
-    }
-    let designs = nas_designs("cache.read=1GiB,16GiB", "links.count=1,4");
-    assert_eq!(designs.len(), 84);
+    let designs = match test_support::is_long() {
+        true => nas_designs("cache.read=1GiB,16GiB", "links.count=1,4"),
+        false => space(
+            "nas-raid5",
+            &["drives.count=4..8/4", "groups[0].layout=raid5,raid6,raid10", "cache.read=1GiB"],
+        ),
+    };
+    assert_eq!(designs.len(), if test_support::is_long() { 84 } else { 6 });
     let effort = Effort { ios: 18_750, most_ios: 187_500, ..Effort::FULL };
     compare(&designs, &question(MIXED, "mean<30ms", &[State::Healthy], effort));
 }
