@@ -219,11 +219,9 @@ impl Quantity {
 
     /// A share of what there was in percent, with as many decimals as it takes to tell it from all: `43 %`, `99.5 %`, `100 %`.
     pub fn percent_of_all(self) -> Cited {
-        let is_all = |decimals: &usize| format!("{:.*}", *decimals, 100.0 * self.value).starts_with("100");
-        let decimals = match self.value < 1.0 {
-            true => (0..=MOST_DECIMALS).find(|decimals| !is_all(decimals)).unwrap_or(0),
-            false => 0,
-        };
+        let looks_whole = |decimals: usize| format!("{:.decimals$}", 100.0 * self.value).starts_with("100");
+        let is_told = |decimals: &usize| self.value >= 1.0 || !looks_whole(*decimals);
+        let decimals = (0..=MOST_DECIMALS).find(is_told).unwrap_or(0);
         self.percent_with(decimals)
     }
 

@@ -62,28 +62,27 @@ const HOW_MUCH: [&str; 5] = ["numjobs", "iodepth", "ioengine", "runtime", "ramp_
 pub(super) fn level_rate<'a>(
     differences: &mut Differences<'_>,
     case: &Case,
-    others: impl Iterator<Item = &'a Case>,
+    mut others: impl Iterator<Item = &'a Case>,
 ) {
     let is_plain = |of: &Case| of.moments.iter().all(|moment| is_record(&moment.kind));
     if text(differences.fields, "by") != "concurrency" || !is_plain(case) {
         return;
     }
-    let workload = |of: &Case| {
-        let mut settings = of.settings.clone();
-        settings.retain(|name, _| !HOW_MUCH.contains(&name.as_str()));
-        settings
+    let is_alike = |other: &Case| {
+        let [own, others] =
+            [case, other].map(|of| of.settings.iter().filter(|(name, _)| !HOW_MUCH.contains(&name.as_str())));
+        other.stage == case.stage && is_plain(other) && own.eq(others)
     };
     let outstanding = |of: &Case| of.iops() * of.mean_latency_ns() / 1e9;
-    let own = workload(case);
-    let shows_it = |other: &&Case| {
+    let is_level = |other: &Case| {
         let (times, gain) = (outstanding(other) / outstanding(case), other.iops() / case.iops());
-        let is_level = gain <= 1.05 && (times >= 1.9 || (times <= 1.0 / 1.9 && gain >= 0.95));
-        is_level && other.stage == case.stage && is_plain(other) && workload(other) == own
+        gain <= 1.05 && (times >= 1.9 || (times <= 1.0 / 1.9 && gain >= 0.95))
     };
-    let shown = others.filter(shows_it).map(|other| other.name.clone()).next();
-    if let Some(other) = shown {
-        differences
-            .require(false, &format!("more I/Os would do more, though {other} shows that they do not"));
+    if let Some(other) = others.find(|other| is_alike(other) && is_level(other)) {
+        differences.require(
+            false,
+            &format!("more I/Os would do more, though {} shows that they do not", other.name),
+        );
     }
 }
 
