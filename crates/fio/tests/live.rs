@@ -1,14 +1,14 @@
 //! The installed fio on memory: what we make of a run against fio's own report of the same run.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fio::{Engine, FioCase, FioError, FioOutcome, Target};
 use load::{Direction, DirectionSample, LoadSpec, Pattern, bin_index};
 use serde_json::Value;
-use test_support::wait_until;
+use test_support::{Nbdkit, wait_until};
 
 const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Read, "read"), (Direction::Write, "write")];
 
@@ -201,45 +201,20 @@ fn sequential_jobs_read_their_parts() {
     assert!(job_file.contains("offset_increment=4194304\nsize=4194304\n"), "{job_file}");
 }
 
-/// A server that ends with the test.
-struct Server {
-    child: Child,
-    socket: PathBuf,
-}
-
-impl Server {
-    fn start(directory: &Path, arguments: &[&str]) -> Server {
-        let socket = directory.join("nbd.sock");
-        let child = Command::new("nbdkit")
-            .args(["--foreground", "--exit-with-parent", "--unix"])
-            .arg(&socket)
-            .args(arguments)
-            .spawn()
-            .expect("this test needs nbdkit: apt-get install nbdkit");
-        wait_until(Duration::from_secs(10), "nbdkit has its socket", || socket.exists());
-        Server { child, socket }
-    }
-
-    fn target(&self) -> Target {
-        Target::Nbd(format!("nbd+unix:///?socket={}", self.socket.display()))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts nbdkit, and returns it with its address.
+fn nbdkit(directory: &Path, arguments: &[&str]) -> (Nbdkit, Target) {
+    let nbdkit = Nbdkit::start(directory.join("nbd.sock"), arguments);
+    let target = Target::Nbd(nbdkit.uri());
+    (nbdkit, target)
 }
 
 /// Proves the same on an NBD address, where fio needs its own I/O engine and has no file.
 #[test]
 fn an_nbd_address_agrees_with_fio() {
     let directory = directory();
-    let server = Server::start(directory.path(), &["memory", "16M"]);
+    let (_server, target) = nbdkit(directory.path(), &["memory", "16M"]);
     let outcome =
-        run_with(directory.path(), &server.target(), &LoadSpec { iodepth: 4, ..load(Pattern::Randrw) }, &[])
-            .unwrap();
+        run_with(directory.path(), &target, &LoadSpec { iodepth: 4, ..load(Pattern::Randrw) }, &[]).unwrap();
     assert!(outcome.read.ios > 100 && outcome.write.ios > 40, "{outcome:?}");
     assert_agrees(&outcome);
     assert_percentiles_agree(&outcome);
@@ -249,11 +224,9 @@ fn an_nbd_address_agrees_with_fio() {
 #[test]
 fn an_io_error_is_told() {
     let directory = directory();
-    let server = Server::start(
-        directory.path(),
-        &["--filter=error", "memory", "16M", "error-pread-rate=1%", "error=EIO"],
-    );
-    let error = run_with(directory.path(), &server.target(), &load(Pattern::Randread), &[]).unwrap_err();
+    let (_server, target) =
+        nbdkit(directory.path(), &["--filter=error", "memory", "16M", "error-pread-rate=1%", "error=EIO"]);
+    let error = run_with(directory.path(), &target, &load(Pattern::Randread), &[]).unwrap_err();
     let FioError::Failed { cause, errno, .. } = &error else { panic!("{error:?}") };
     assert_eq!(*errno, Some(5), "{cause}");
     assert!(cause.contains("Input/output error"), "{cause}");
@@ -266,9 +239,9 @@ fn errors_are_passed_over_where_that_is_asked_for() {
     for (error, says) in [("EIO", "Input/output error"), ("ENOSPC", "No space left on device")] {
         let directory = directory();
         let filter = ["--filter=error", "memory", "16M", "error-pwrite-rate=10%", &format!("error={error}")];
-        let server = Server::start(directory.path(), &filter);
+        let (_server, target) = nbdkit(directory.path(), &filter);
         let options = [("continue_on_error", "all")];
-        let outcome = run_with(directory.path(), &server.target(), &load(Pattern::Randrw), &options).unwrap();
+        let outcome = run_with(directory.path(), &target, &load(Pattern::Randrw), &options).unwrap();
         let (read, write) = (&outcome.read, &outcome.write);
         assert!(read.errors == 0 && read.ios > 0 && write.errors > 0 && write.ios > 0, "{outcome:?}");
         let warning = format!("{} writes failed: {says}", units::with_thousands(write.errors));
@@ -282,11 +255,11 @@ fn errors_are_passed_over_where_that_is_asked_for() {
 #[test]
 fn a_full_device_is_told() {
     let directory = directory();
-    let server = Server::start(
+    let (_server, target) = nbdkit(
         directory.path(),
         &["--filter=error", "memory", "16M", "error-pwrite-rate=1%", "error=ENOSPC"],
     );
-    let error = run_with(directory.path(), &server.target(), &load(Pattern::Randwrite), &[]).unwrap_err();
+    let error = run_with(directory.path(), &target, &load(Pattern::Randwrite), &[]).unwrap_err();
     let FioError::Failed { cause, errno, partial: Some(partial) } = &error else { panic!("{error:?}") };
     assert_eq!(*errno, Some(28), "{cause}");
     assert!(cause.contains("No space left on device") && partial.write.errors > 0, "{cause} {partial:?}");
@@ -379,25 +352,22 @@ fn an_interrupted_run_keeps_what_was_done() {
 #[test]
 fn a_hang_is_told() {
     let directory = directory();
-    let server = Server::start(directory.path(), &["memory", "16M"]);
-    let (target, load) = (server.target(), LoadSpec { iodepth: 4, ..load(Pattern::Randread) });
+    let (server, target) = nbdkit(directory.path(), &["memory", "16M"]);
+    let load = LoadSpec { iodepth: 4, ..load(Pattern::Randread) };
     let case = directory.path().join("case");
     std::fs::create_dir_all(&case).unwrap();
     let engine = Engine { overtime_limit: Duration::from_secs(2), ..engine() };
-    let pid = server.child.id().to_string();
-    let signal =
-        |signal: &str| assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     let fio_case =
         FioCase { target: &target, load: &load, io_size_bytes: None, options: &[], directory: &case };
     let mut is_stopped = false;
     let mut on_progress = |_| {
         if !std::mem::replace(&mut is_stopped, true) {
-            signal("-STOP");
+            server.signal("-STOP");
         }
     };
     let start = Instant::now();
     let error = engine.run(&fio_case, &mut on_progress, &AtomicBool::new(false)).unwrap_err();
-    signal("-CONT");
+    server.signal("-CONT");
     assert!(matches!(error, FioError::Hung { ios: 4, is_pending: false, .. }), "{error:?}");
     let message = error.to_string();
     assert!(message.contains("up to 4 I/Os were not answered for 2 s"), "{message}");

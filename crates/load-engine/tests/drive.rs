@@ -17,7 +17,7 @@ use load_engine::{
     RingTargets, TrimKind, run, verify,
 };
 use storage_target::{Guard, Roots, StorageSpec, TargetSpec, WritePermit, inspect};
-use test_support::{Statistic, wait_until};
+use test_support::{Nbdkit, Statistic, wait_until};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
@@ -413,7 +413,7 @@ impl Drop for Loop {
 
 /// A file whose server can be stopped, which no file system of the kernel offers.
 struct Stalling {
-    server: Child,
+    server: Nbdkit,
     client: Child,
     mount: PathBuf,
 }
@@ -430,19 +430,12 @@ impl Stalling {
 
     /// Of a plugin, with filters and their parameters.
     fn with(directory: &Path, arguments: &[&str]) -> Stalling {
-        let (socket, mount) = (directory.join("socket"), directory.join("file"));
+        let mount = directory.join("file");
         File::create(&mount).unwrap();
-        let uri = format!("nbd+unix:///?socket={}", socket.display());
-        let server = Command::new("nbdkit")
-            .args(["--foreground", "--unix"])
-            .arg(&socket)
-            .args(arguments)
-            .spawn()
-            .expect("nbdkit is installed");
-        wait_until(PATIENCE, "nbdkit listens", || socket.exists());
+        let server = Nbdkit::start(directory.join("socket"), arguments);
         let client = Command::new("nbdfuse")
             .arg(&mount)
-            .arg(uri)
+            .arg(server.uri())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -452,20 +445,13 @@ impl Stalling {
         });
         Stalling { server, client, mount }
     }
-
-    fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").arg(signal).arg(self.server.id().to_string()).status().unwrap();
-        assert!(sent.success());
-    }
 }
 
 impl Drop for Stalling {
     fn drop(&mut self) {
-        let _ = Command::new("kill").arg("-CONT").arg(self.server.id().to_string()).status();
-        for process in [&mut self.client, &mut self.server] {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
+        self.server.signal("-CONT");
+        let _ = self.client.kill();
+        let _ = self.client.wait();
         // Lazily: a thread that gave up waiting may still hold the file.
         let _ = Command::new("fusermount").args(["-u", "-z"]).arg(&self.mount).status();
     }
@@ -502,9 +488,9 @@ fn stall_is_shown() -> Result<(), String> {
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(700));
-            stalling.signal("-STOP");
+            stalling.server.signal("-STOP");
             std::thread::sleep(Duration::from_millis(1000));
-            stalling.signal("-CONT");
+            stalling.server.signal("-CONT");
         });
         drive(RingTargets::Open(&target), &load, &RingOptions::default()).unwrap().0
     });
@@ -533,7 +519,7 @@ fn a_stop_is_quick_even_while_the_device_hangs() {
         let target = [open_for_reading(&stalling.mount)];
         let begun = Instant::now();
         let (outcome, samples, requested) = drive_disturbed(&target, &with(interface), |load| {
-            stalling.signal("-STOP");
+            stalling.server.signal("-STOP");
             // The target hangs for as long.
             std::thread::sleep(Duration::from_millis(300));
             load.stop.store(true, Ordering::Relaxed);
@@ -569,10 +555,10 @@ fn a_hang_is_told_and_waited_for() {
             let outcome = std::thread::scope(|scope| {
                 scope.spawn(|| {
                     std::thread::sleep(Duration::from_millis(300));
-                    stalling.signal("-STOP");
+                    stalling.server.signal("-STOP");
                     if comes_back {
                         std::thread::sleep(Duration::from_millis(1700));
-                        stalling.signal("-CONT");
+                        stalling.server.signal("-CONT");
                     }
                 });
                 drive(RingTargets::Open(&target), &load, &options).unwrap().0
@@ -620,11 +606,11 @@ fn a_load_without_an_answer_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let stalling = Stalling::new(directory.path());
         let target = [open_for_reading(&stalling.mount)];
-        stalling.signal("-STOP");
+        stalling.server.signal("-STOP");
         let outcome = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(900));
-                stalling.signal("-CONT");
+                stalling.server.signal("-CONT");
             });
             drive(RingTargets::Open(&target), &spec(Pattern::Randread, 500), &with(interface)).unwrap().0
         });

@@ -227,9 +227,13 @@ struct Nbdkit(Child);
 
 impl Nbdkit {
     fn start(socket: &Path) -> Result<Self, ServeError> {
+        // The socket appears before nbdkit listens on it, and its PID file after (`nbdkit(1)`, --pidfile).
+        let pid_file = socket.with_extension("pid");
         let child = Command::new("nbdkit")
             .args(["--foreground", "--exit-with-parent", "--unix"])
             .arg(socket)
+            .arg("--pidfile")
+            .arg(&pid_file)
             .arg("memory")
             .arg(EXPORT_BYTES.to_string())
             .stdin(Stdio::null())
@@ -238,7 +242,7 @@ impl Nbdkit {
             .map_err(ServeError::io("run nbdkit"))?;
         let nbdkit = Nbdkit(child);
         let deadline = Instant::now() + START_LIMIT;
-        while !socket.exists() {
+        while !pid_file.exists() {
             if Instant::now() > deadline {
                 return Err(bench_error("start nbdkit", "it was not ready in time"));
             }

@@ -1,9 +1,6 @@
 //! The guard against the running kernel: loop devices over files in `/dev/shm`, files, and an NBD server.
 //! Needs root and loop devices, as the rest of the project's tests do.
 
-mod nbd_server;
-
-use nbd_server::NbdServer;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
@@ -18,7 +15,7 @@ use storage_target::{
     Address, Classification, Guard, GuardRefusal, Inspected, Origin, PermitError, Roots, Signature,
     StorageSpec, TargetError, TargetSpec, inspect,
 };
-use test_support::wait_until;
+use test_support::{Nbdkit, wait_until};
 
 const SIZE: u64 = 16 << 20;
 
@@ -409,11 +406,11 @@ fn a_full_file_system_is_told_at_once() {
 fn an_nbd_export_is_measured_and_needs_consent() {
     let directory = directory();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let _writable = NbdServer::start(
-        &at("a"),
+    let _writable = Nbdkit::start(
+        at("a"),
         &["--filter=blocksize-policy", "memory", "64m", "blocksize-minimum=512", "blocksize-preferred=4096"],
     );
-    let _read_only = NbdServer::start(&at("b"), &["--readonly", "--mask-handshake=1", "memory", "1m"]);
+    let _read_only = Nbdkit::start(at("b"), &["--readonly", "--mask-handshake=1", "memory", "1m"]);
 
     let uri = format!("nbd+unix:///?socket={}", at("a"));
     let inspected = look(&uri).unwrap();

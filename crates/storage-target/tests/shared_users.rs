@@ -1,12 +1,11 @@
 //! The guard where somebody uses a disk without having claimed it: writers and exports, on constructed hosts.
 
 mod host;
-mod nbd_server;
 
 use host::{Host, WWN};
-use nbd_server::NbdServer;
 use std::fs;
 use storage_target::{Guard, GuardRefusal, TargetSpec, inspect};
+use test_support::Nbdkit;
 
 const READ_WRITE_DIRECT: &str = "0140002";
 const WRITE_ONLY: &str = "0100001";
@@ -137,7 +136,7 @@ fn a_disk_on_a_network_is_known() {
 fn an_export_mounted_through_the_kernels_client_is_barred() {
     let directory = tempfile::tempdir().unwrap();
     let socket = directory.path().join("a b").display().to_string();
-    let _server = NbdServer::start(&socket, &["memory", "1m"]);
+    let _server = Nbdkit::start(&socket, &["memory", "1m"]);
     let reasons = |path: &str, state: &str, device_sectors: &str, is_mounted: bool| {
         let host = Host::new();
         host.disk("nbd0", "43:0", "virtual/nbd0", &[("pid", "812"), ("size", device_sectors)]);

@@ -1,6 +1,10 @@
-//! Waiting for conditions, statistics of tests in real time, and full counts.
+//! Waiting for conditions, statistics of tests in real time, full counts, and an NBD server.
 
 #![doc = include_str!("../README.md")]
+
+mod nbdkit;
+
+pub use nbdkit::Nbdkit;
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};

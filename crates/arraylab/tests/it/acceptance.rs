@@ -74,7 +74,7 @@ fn on_a_loop_device() {
 /// Proves the same on an NBD address.
 #[test]
 fn on_an_nbd_address() {
-    accept(&NbdServer::new("64M").uri, true);
+    accept(&NbdServer::new("64M").uri(), true);
 }
 
 /// Proves that the limits of a file of promises take the place of the plan's and are kept with the run, and that a mistake in it is

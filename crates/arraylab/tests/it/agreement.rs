@@ -89,5 +89,5 @@ fn on_a_loop_device() {
 /// Proves that a run on an NBD address has fio's own figures, and needs the export named twice.
 #[test]
 fn on_an_nbd_address() {
-    quick_agrees_with_fio(&NbdServer::new("256M").uri);
+    quick_agrees_with_fio(&NbdServer::new("256M").uri());
 }

@@ -85,5 +85,5 @@ fn on_a_loop_device() {
 /// Proves the same of an NBD address, whose load is made by fio.
 #[test]
 fn on_an_nbd_address() {
-    says_what_it_can(&NbdServer::new("256M").uri);
+    says_what_it_can(&NbdServer::new("256M").uri());
 }

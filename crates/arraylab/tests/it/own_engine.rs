@@ -73,11 +73,11 @@ stages:
         // The manifest is written when the database has its tables.
         bench.path("run/manifest.json").exists() && query(&bench.path("run"), sql) != "0"
     });
-    server.signal("-STOP");
+    server.nbdkit.signal("-STOP");
     let status = child.wait().unwrap();
     let mut printed_text = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut printed_text).unwrap();
-    server.signal("-CONT");
+    server.nbdkit.signal("-CONT");
     assert_eq!(status.code(), Some(3), "{printed_text}");
     let of = |results: &[Value]| -> Vec<String> {
         results.iter().map(|result| result["status"].as_str().unwrap().to_owned()).collect()

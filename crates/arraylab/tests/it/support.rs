@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+use test_support::Nbdkit;
 
 /// The binary under test.
 pub fn arraylab(arguments: &[&str]) -> Output {
@@ -163,32 +164,21 @@ impl Drop for Mount {
     }
 }
 
-/// An NBD server of nbdkit's memory plugin on a Unix socket.
+/// An NBD server of nbdkit's memory plugin.
 pub struct NbdServer {
-    pub uri: String,
-    child: Child,
+    pub nbdkit: Nbdkit,
     _directory: tempfile::TempDir,
 }
 
 impl NbdServer {
     pub fn new(size: &str) -> NbdServer {
         let directory = tempfile::tempdir().unwrap();
-        let socket = directory.path().join("nbd.sock");
-        let child = Command::new("nbdkit")
-            .args(["--foreground", "--exit-with-parent", "--unix", socket.to_str().unwrap(), "memory", size])
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!("nbdkit is needed (scripts/install-test-clients.sh installs it): {error}")
-            });
-        wait_until("nbdkit listens", || socket.exists());
-        let uri = format!("nbd+unix:///?socket={}", socket.display());
-        NbdServer { uri, child, _directory: directory }
+        let nbdkit = Nbdkit::start(directory.path().join("nbd.sock"), &["memory", size]);
+        NbdServer { nbdkit, _directory: directory }
     }
 
-    /// Stops the server (`-STOP`) or lets it go on (`-CONT`).
-    pub fn signal(&self, signal: &str) {
-        tool("kill", &[signal, &self.child.id().to_string()]);
+    pub fn uri(&self) -> String {
+        self.nbdkit.uri()
     }
 }
 
@@ -203,7 +193,7 @@ impl NbdFile {
         std::fs::File::create(path).unwrap();
         let client = Command::new("nbdfuse")
             .arg(path)
-            .arg(&server.uri)
+            .arg(server.uri())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -221,13 +211,6 @@ impl Drop for NbdFile {
         let _ = self.client.kill();
         let _ = self.client.wait();
         let _ = Command::new("fusermount").args(["-u", "-z"]).arg(&self.path).status();
-    }
-}
-
-impl Drop for NbdServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
