@@ -411,7 +411,7 @@ impl Layout {
             }
             let mut reads = Run::new(self, &row, member);
             let mut writes = Run::new(self, &row, member);
-            for (band, update) in bands.as_slice().iter().zip(updates) {
+            for (band, update) in bands.as_slice().iter().zip(&updates) {
                 let is_parity = member >= self.data;
                 let is_read = match update {
                     ParityUpdate::Nothing => false,

@@ -4,6 +4,9 @@ use layout::Divisor;
 
 use super::ways::Ways;
 
+/// Blocks whose memory is asked for at once.
+const FETCHED: usize = 16;
+
 /// Blocks of one controller. Only blocks that were read whole are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadCache {
@@ -54,9 +57,13 @@ impl ReadCache {
     pub fn keep(&mut self, offset: u64, length: u64) {
         let first = self.block_of(offset + self.block_bytes - 1);
         let end = self.block_of(offset + length);
-        for block in first..end {
-            if !self.ways.keep(block) {
-                return;
+        for from in (first..end).step_by(FETCHED) {
+            let blocks = from..end.min(from + FETCHED as u64);
+            self.ways.fetch(blocks.clone());
+            for block in blocks {
+                if !self.ways.keep(block) {
+                    return;
+                }
             }
         }
     }

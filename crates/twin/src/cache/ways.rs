@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::hint::black_box;
+use std::ops::Range;
 
 /// Ways of a set: places among which a block may lie.
 const WAYS: usize = 8;
@@ -11,6 +13,11 @@ const WAY_BITS: u32 = WAYS.trailing_zeros();
 /// Share of the sets, one in so many, beyond which all have a word.
 const FEW: usize = 32;
 
+/// Blocks of a set, number + 1 or 0, in one line of the processor's caches.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct FilledSet([u64; WAYS]);
+
 /// Blocks, each in one of the eight places of the set that its number names by a hash; the place filled longest ago is filled
 /// next. Only sets that have held something have memory: a cache of 64 GiB has 32,768 pages of numbers, which a load of some seconds
 /// touches at random, and to get each from the kernel takes longer than to simulate the I/O.
@@ -18,8 +25,8 @@ const FEW: usize = 32;
 pub(super) struct Ways {
     count: usize,
     words: Words,
-    /// Blocks of the sets that have held something, in the order in which they first did: number of the block + 1, or 0.
-    filled_sets: Vec<[u64; WAYS]>,
+    /// Sets that have held something, in the order in which they first did.
+    filled_sets: Vec<FilledSet>,
     filled: u64,
 }
 
@@ -117,9 +124,20 @@ impl Ways {
         self.find_in(self.set(block)?, block)
     }
 
+    /// Prefetches the memory of these blocks' sets. Sets of neighbours lie anywhere, and a search waits for memory twice; reads for all of
+    /// the blocks do not wait for one another.
+    pub fn fetch(&self, blocks: Range<u64>) {
+        let filled_sets = blocks.filter_map(|block| self.filled_set(self.set(block)?));
+        filled_sets.for_each(|filled_set| _ = black_box(self.filled_sets[filled_set].0[0]));
+    }
+
+    fn filled_set(&self, set: usize) -> Option<usize> {
+        (self.words.of(set) >> WAY_BITS).checked_sub(1).map(|filled_set| filled_set as usize)
+    }
+
     fn find_in(&self, set: usize, block: u64) -> Option<Place> {
-        let filled_set = (self.words.of(set) >> WAY_BITS).checked_sub(1)? as usize;
-        let way = self.filled_sets[filled_set].iter().position(|&held| held == block + 1)?;
+        let filled_set = self.filled_set(set)?;
+        let way = self.filled_sets[filled_set].0.iter().position(|&held| held == block + 1)?;
         Some(Place { number: set * WAYS + way, index: filled_set * WAYS + way })
     }
 
@@ -145,13 +163,13 @@ impl Ways {
                 self.words.all(self.count);
                 word = self.words.of_mut(set);
             }
-            self.filled_sets.push([0; WAYS]);
+            self.filled_sets.push(FilledSet([0; WAYS]));
             // Sets beyond 29 bits would have 34 GB of memory.
             *word = (self.filled_sets.len() as u32) << WAY_BITS;
         }
         let (filled_set, way) = ((*word >> WAY_BITS) as usize - 1, *word as usize % WAYS);
         *word = *word - way as u32 + ((way + 1) % WAYS) as u32;
-        let held = &mut self.filled_sets[filled_set][way];
+        let held = &mut self.filled_sets[filled_set].0[way];
         self.filled += u64::from(*held == 0);
         *held = block + 1;
         Place { number: set * WAYS + way, index: filled_set * WAYS + way }

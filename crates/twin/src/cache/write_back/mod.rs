@@ -1,11 +1,13 @@
 //! Written data that was answered and is not on the drives yet.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use layout::Divisor;
 
 use super::DestageOrder;
+use extents::Extents;
 
+mod extents;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +20,8 @@ pub(crate) struct WriteCache {
     destage_from_blocks: u64,
     order: DestageOrder,
     stripes_limit: u32,
-    /// First byte → byte after the last. What is being destaged is not among them.
-    extents: BTreeMap<u64, u64>,
+    /// Dirty extents, without those that are being destaged.
+    extents: Extents,
     /// Blocks in use, of extents on their way to the drives as well.
     blocks: u64,
     stripes_under_way: u32,
@@ -80,7 +82,7 @@ impl WriteCache {
             destage_from_blocks: (blocks_limit as f64 * destage_from_percent / 100.0) as u64,
             order,
             stripes_limit,
-            extents: BTreeMap::new(),
+            extents: Extents::default(),
             blocks: 0,
             stripes_under_way: 0,
             sweep_byte: 0,
@@ -118,10 +120,10 @@ impl WriteCache {
     fn insert(&mut self, offset: u64, length: u64) {
         let (mut first, mut end) = (offset, offset + length);
         let mut replaced = 0;
-        while let Some((&other_first, &other_end)) = self.extents.range(..=end).next_back()
+        while let Some((other_first, other_end)) = self.extents.last_before(end + 1)
             && other_end >= first
         {
-            self.extents.remove(&other_first);
+            self.extents.remove(other_first);
             replaced += self.blocks_of(other_first, other_end);
             first = first.min(other_first);
             end = end.max(other_end);
@@ -136,7 +138,7 @@ impl WriteCache {
 
     /// Returns whether all of a range is dirty.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
-        self.extents.range(..=offset).next_back().is_some_and(|(_, &end)| offset + length <= end)
+        self.extents.last_before(offset + 1).is_some_and(|(_, end)| offset + length <= end)
     }
 
     /// Returns whether a stripe is to be put on the drives now.
@@ -181,13 +183,17 @@ impl WriteCache {
         let (mut taken_blocks, mut gone_blocks) = (0, 0);
         let by_block = self.by_block;
         // What of the stripe lies before the sweep was passed over by nobody but may be dirty again.
-        let whole = self.extents.extract_if(stripe_first..stripe_end, |_, _| true);
-        for (first, end) in reaching_in.into_iter().chain(whole) {
+        let mut next = reaching_in.or_else(|| self.extents.first_from(stripe_first));
+        while let Some((first, end)) = next
+            && first < stripe_end
+        {
+            self.extents.remove(first);
             let (low, high) = (first.max(stripe_first), end.min(stripe_end));
             behind = (high < end).then_some((high, end));
             into.push((low, high - low));
             taken_blocks += blocks_of(by_block, low, high);
             gone_blocks += blocks_of(by_block, first, end);
+            next = self.extents.first_from(stripe_first);
         }
         self.blocks = self.blocks + taken_blocks - gone_blocks;
         let before = reaching_in.map(|(first, _)| (first, stripe_first));
@@ -206,8 +212,8 @@ impl WriteCache {
         if let Some((first, end)) = self.reaching_into(self.sweep_byte) {
             return Some((first, end, self.sweep_byte));
         }
-        let next = self.extents.range(self.sweep_byte..).next().or_else(|| self.extents.first_key_value());
-        next.map(|(&first, &end)| (first, end, first))
+        let next = self.extents.first_from(self.sweep_byte).or_else(|| self.extents.first());
+        next.map(|(first, end)| (first, end, first))
     }
 
     fn next_by_age(&mut self) -> Option<u64> {
@@ -217,12 +223,12 @@ impl WriteCache {
             }
         }
         // What is left of extents that grew: the parts of them whose beginning has gone.
-        self.extents.first_key_value().map(|(&first, _)| first)
+        self.extents.first().map(|(first, _)| first)
     }
 
     /// The extent that begins before a byte and has it.
     fn reaching_into(&self, byte: u64) -> Option<(u64, u64)> {
-        let (&first, &end) = self.extents.range(..byte).next_back()?;
+        let (first, end) = self.extents.last_before(byte)?;
         (end > byte).then_some((first, end))
     }
 
@@ -301,6 +307,6 @@ impl WriteCache {
 
     /// Blocks in use, extents that are dirty, commands that wait for room.
     pub fn fill(&self) -> [u64; 3] {
-        [self.blocks, self.extents.len() as u64, self.waiting.len() as u64]
+        [self.blocks, self.extents.count() as u64, self.waiting.len() as u64]
     }
 }

@@ -1,0 +1,190 @@
+//! Dirty extents in order of address.
+
+/// First bytes in a line of the processor's caches.
+const LINE: usize = 8;
+/// Extents of a chunk at most: a line for each first byte of a line.
+const CHUNK: usize = LINE * LINE;
+
+/// Extents that do not overlap, by their first byte.
+///
+/// Random writes leave 100,000 extents and more, and each write looks for its neighbours: a tree of small nodes waits for memory a
+/// dozen times, one level after the other. Here the first bytes of chunks are searched, which stay in the near caches, and then one
+/// chunk, whose lines are asked for at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Extents {
+    /// By chunk: the first byte of its first extent.
+    chunk_firsts: Vec<u64>,
+    /// None is empty.
+    chunks: Vec<Box<Chunk>>,
+    count: usize,
+}
+
+/// First bytes, and the byte after the last of each, in order; [`u64::MAX`] where there is no extent.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+struct Chunk {
+    firsts: [u64; CHUNK],
+    ends: [u64; CHUNK],
+    count: usize,
+}
+
+impl Chunk {
+    fn with(firsts: &[u64], ends: &[u64]) -> Box<Chunk> {
+        let count = firsts.len();
+        let mut chunk = Chunk { firsts: [u64::MAX; CHUNK], ends: [u64::MAX; CHUNK], count };
+        chunk.firsts[..count].copy_from_slice(firsts);
+        chunk.ends[..count].copy_from_slice(ends);
+        Box::new(chunk)
+    }
+
+    fn extent(&self, index: usize) -> (u64, u64) {
+        (self.firsts[index], self.ends[index])
+    }
+
+    /// Number of extents that begin before a byte: the line that may have the last of them, by the first of each line, and then all of that.
+    fn count_before(&self, byte: u64) -> usize {
+        let is_before = |first: &&u64| **first < byte;
+        let line = self.firsts.iter().step_by(LINE).filter(is_before).count().saturating_sub(1);
+        line * LINE + self.firsts[line * LINE..][..LINE].iter().filter(is_before).count()
+    }
+
+    fn insert(&mut self, index: usize, first: u64, end: u64) {
+        self.firsts.copy_within(index..self.count, index + 1);
+        self.ends.copy_within(index..self.count, index + 1);
+        (self.firsts[index], self.ends[index]) = (first, end);
+        self.count += 1;
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.firsts.copy_within(index + 1..self.count, index);
+        self.ends.copy_within(index + 1..self.count, index);
+        self.truncate(self.count - 1);
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.firsts[count..self.count].fill(u64::MAX);
+        self.count = count;
+    }
+}
+
+impl Extents {
+    /// Number of extents.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the first extent.
+    pub fn first(&self) -> Option<(u64, u64)> {
+        Some(self.chunks.first()?.extent(0))
+    }
+
+    /// Returns the last extent that begins before a byte.
+    pub fn last_before(&self, byte: u64) -> Option<(u64, u64)> {
+        let chunk = self.chunk_before(byte)?;
+        let index = self.chunks[chunk].count_before(byte) - 1;
+        Some(self.chunks[chunk].extent(index))
+    }
+
+    /// Returns the first extent that begins at a byte or after it.
+    pub fn first_from(&self, byte: u64) -> Option<(u64, u64)> {
+        let Some(chunk) = self.chunk_before(byte) else { return self.first() };
+        let index = self.chunks[chunk].count_before(byte);
+        if index < self.chunks[chunk].count {
+            return Some(self.chunks[chunk].extent(index));
+        }
+        Some(self.chunks.get(chunk + 1)?.extent(0))
+    }
+
+    /// Puts in an extent, which overlaps none.
+    pub fn insert(&mut self, first: u64, end: u64) {
+        self.count += 1;
+        if self.chunks.is_empty() {
+            self.chunk_firsts.push(first);
+            self.chunks.push(Chunk::with(&[first], &[end]));
+            return;
+        }
+        let mut number = self.chunk_before(first).unwrap_or(0);
+        if self.chunks[number].count == CHUNK {
+            self.split(number);
+            number += usize::from(self.chunk_firsts[number + 1] < first);
+        }
+        let chunk = &mut self.chunks[number];
+        chunk.insert(chunk.count_before(first), first, end);
+        self.chunk_firsts[number] = chunk.firsts[0];
+    }
+
+    /// Takes out the extent that begins at a byte, if there is one.
+    pub fn remove(&mut self, first: u64) -> Option<(u64, u64)> {
+        // The one before the next byte.
+        let number = self.chunk_before(first.checked_add(1)?)?;
+        let chunk = &mut self.chunks[number];
+        let index = chunk.count_before(first);
+        if index == chunk.count || chunk.firsts[index] != first {
+            return None;
+        }
+        let extent = chunk.extent(index);
+        chunk.remove(index);
+        self.chunk_firsts[number] = chunk.firsts[0];
+        if chunk.count == 0 {
+            self.chunks.remove(number);
+            self.chunk_firsts.remove(number);
+        }
+        self.count -= 1;
+        Some(extent)
+    }
+
+    /// The last chunk whose first extent begins before a byte.
+    fn chunk_before(&self, byte: u64) -> Option<usize> {
+        self.chunk_firsts.partition_point(|&first| first < byte).checked_sub(1)
+    }
+
+    /// Cuts a full chunk in two.
+    fn split(&mut self, number: usize) {
+        let lower = &mut self.chunks[number];
+        let upper = Chunk::with(&lower.firsts[CHUNK / 2..], &lower.ends[CHUNK / 2..]);
+        lower.truncate(CHUNK / 2);
+        self.chunk_firsts.insert(number + 1, upper.firsts[0]);
+        self.chunks.insert(number + 1, upper);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Proves that extents are those of a map of the standard library, over random insertions and removals from none to thousands and back.
+    #[test]
+    fn extents_are_those_of_a_map() {
+        let mut random = load::Random::from_seed(5);
+        let (mut extents, mut map) = (Extents::default(), BTreeMap::new());
+        for step in 0..50_000 {
+            let byte = random.below(20_000) * 8;
+            let grows = (step / 10_000) % 2 == 0;
+            if random.below(10) < if grows { 8 } else { 2 } {
+                if map.insert(byte, byte + 4).is_none() {
+                    extents.insert(byte, byte + 4);
+                }
+            } else {
+                let gone = map.range(byte..).next().map_or(byte, |(&first, _)| first);
+                assert_eq!(extents.remove(gone), map.remove_entry(&gone));
+            }
+            let pair = |(&first, &end): (&u64, &u64)| (first, end);
+            assert_eq!(extents.last_before(byte), map.range(..byte).next_back().map(pair));
+            assert_eq!(extents.first_from(byte), map.range(byte..).next().map(pair));
+            assert_eq!(extents.first(), map.first_key_value().map(pair));
+            assert_eq!(extents.count(), map.len());
+        }
+        assert!(extents.chunks.len() > 10 && map.len() > 1000);
+        for first in map.into_keys() {
+            assert!(extents.remove(first).is_some());
+        }
+        assert!(extents.is_empty() && extents.chunks.is_empty() && extents.first().is_none());
+    }
+}
