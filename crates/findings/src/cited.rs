@@ -273,6 +273,30 @@ mod tests {
         assert_eq!(depth.source().as_str(), "percent(finding:a/depth_percent)");
     }
 
+    /// Proves that few I/Os in the mean are not printed as one, and that whole numbers have no decimals.
+    #[test]
+    fn a_mean_count_is_not_rounded_to_one() {
+        let text = |count| {
+            let count = Quantity::new(count, Unit::Count, Source::constant("count"));
+            count.mean_count("I/O").text().to_owned()
+        };
+        assert_eq!(
+            [0.0, 0.004, 0.812, 0.997, 1.04, 3.24, 7.96, 8.04, 9.96, 1010.4].map(text),
+            [
+                "0 I/Os",
+                "0 I/Os",
+                "0.81 I/Os",
+                "1 I/O",
+                "1 I/O",
+                "3.2 I/Os",
+                "8 I/Os",
+                "8 I/Os",
+                "10 I/Os",
+                "1,010 I/Os"
+            ]
+        );
+    }
+
     /// Proves that a fall which leaves something is not printed as a fall to nothing.
     #[test]
     fn nearly_all_is_not_all() {

@@ -90,7 +90,7 @@ impl Numbers<'_> {
     }
 
     fn outstanding(&self) -> Cited {
-        self.of_level("outstanding", self.level.outstanding, Unit::Count).count("I/O")
+        self.of_level("outstanding", self.level.outstanding, Unit::Count).mean_count("I/O")
     }
 
     /// Source of a field of this very finding.
@@ -277,7 +277,7 @@ fn levelled(others: &OtherCases<'_>, numbers: &Numbers<'_>) -> Option<Cited> {
         "{} outstanding do {}, {} do {}",
         numbers.outstanding(),
         numbers.iops(),
-        of_other("outstanding", other.outstanding, Unit::Count).count("I/O"),
+        of_other("outstanding", other.outstanding, Unit::Count).mean_count("I/O"),
         of_other("iops", other.iops, Unit::Iops).iops()
     ))
 }

@@ -144,6 +144,15 @@ impl<'a> CaseWords<'a> {
                 Some(share) => cited!("{} of the capacity covered", share.of_percent().percent()),
                 None => cited!("{} of the capacity covered", value),
             },
+            ("working_set" | "buffer_compress_percentage" | "dedupe_percentage", _) => {
+                let share = self.quantity(name, Unit::Ratio);
+                let share = share.map_or_else(|| cited!("{} %", value), |share| share.of_percent().percent());
+                match name {
+                    "working_set" => cited!("working set of {}", share),
+                    "dedupe_percentage" => cited!("{} duplicates", share),
+                    _ => cited!("compressible by {}", share),
+                }
+            }
             ("segment", _) => cited!("segments of {}", size()),
             ("repeat", _) => cited!("round {}", value),
             ("filesystem", Some("raw")) => cited!("on the raw device"),
@@ -309,6 +318,12 @@ mod tests {
                 "volume=hybrid,host=client",
                 json!({"rw": "randread", "bs": 512, "numjobs": 1, "iodepth": 1, "volume": "hybrid", "host": "client"}),
                 "512 B random reads, queue depth 1, volume hybrid, from a client",
+            ),
+            (
+                "working_set=10,buffer_compress_percentage=50,dedupe_percentage=0",
+                json!({"rw": "randwrite", "bs": 8192, "numjobs": 8, "iodepth": 16, "working_set": 10,
+                       "buffer_compress_percentage": 50, "dedupe_percentage": 0}),
+                "8K random writes, 8 jobs of depth 16, compressible by 50 %, 0 % duplicates, working set of 10 %",
             ),
             (
                 "layout=ddp,segment=131072",

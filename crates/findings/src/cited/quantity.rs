@@ -237,6 +237,23 @@ impl Quantity {
         self.printed(text)
     }
 
+    /// A count in the mean, with two digits where it is small: `0.81 I/Os`, `3.2 I/Os`, `16 I/Os`.
+    pub fn mean_count(self, singular: &str) -> Cited {
+        let decimals = match self.value {
+            value if value < 0.995 => 2,
+            value if value < 9.95 => 1,
+            _ => 0,
+        };
+        let digits = format!("{:.decimals$}", self.value);
+        if digits.bytes().all(|digit| !(b'1'..=b'9').contains(&digit))
+            || digits.ends_with(".0")
+            || decimals == 0
+        {
+            return self.count(singular);
+        }
+        self.printed(format!("{digits} {singular}s"))
+    }
+
     /// A bare number with so many decimals.
     pub fn plain(self, decimals: usize) -> Cited {
         let text = match decimals {

@@ -67,7 +67,7 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names
             _ => None,
         };
         // More than all of the time means several servers behind one count, of which nobody said how many.
-        let Some(share) = share.filter(|share| (0.0..=1.02).contains(share)) else { continue };
+        let Some(share) = share.filter(|share| is_share(*share)) else { continue };
         let (part, resource) = names_of(one);
         all.push(Busy {
             of: names.get(PartResource { part, entity: one.entity.clone(), resource }),
@@ -75,6 +75,11 @@ pub(super) fn busy(series: &[CounterSeries], counted: Counted, names: &mut Names
         });
     }
     all
+}
+
+/// Returns true if a quotient may be a share of time, with some time given before an end and served after it.
+fn is_share(share: f64) -> bool {
+    (0.0..=1.02).contains(&share)
 }
 
 /// Returns the mean number of commands that waited for room in the controllers of a twin in the time counted.
@@ -195,8 +200,10 @@ pub(crate) fn over_time(series: &[CounterSeries]) -> Vec<PartUtilisation> {
             ("cpu", "%idle") if one.entity == "all" => each(one, |percent| 1.0 - percent / 100.0),
             _ => continue,
         };
-        // More than all of the time means several servers behind one count, of which nobody said how many.
-        if shares.iter().any(|(_, share)| !(0.0..=1.02).contains(share)) {
+        // More than all of the time means several servers behind one count, of which nobody said how many. One interval alone may have
+        // more: what a part was given shortly before its end, or what a window is taken for.
+        let shares_alone: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
+        if !is_share(crate::statistics::mean(&shares_alone)) {
             continue;
         }
         // A spare that was never used says nothing of the others.
@@ -369,6 +376,21 @@ mod tests {
             ]
         );
         assert_eq!(found[1].points[1].mean_share, 0.1);
+    }
+
+    /// Proves that a part that is full all the time is shown also where single intervals have more than all of their time, as
+    /// extrapolated ones do, and that a pool of unknown size is not.
+    #[test]
+    fn a_full_part_is_shown_whatever_single_intervals_have() {
+        let all = [
+            series("twin", "drive-0", "bus_busy_ns", &[(5, 5.2e9), (10, 9.9e9), (15, 14.9e9)]),
+            series("twin", "drive-1", "bus_busy_ns", &[(5, 5e9), (10, 10.3e9), (15, 15e9)]),
+            series("twin", "node-0", "core_busy_ns", &[(5, 9e9), (10, 18e9), (15, 20e9)]),
+        ];
+        let found = over_time(&all);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].part.as_str(), found[0].points[0].parts), ("drive", 2));
+        assert!(found[0].points.iter().all(|point| (0.9..=1.0).contains(&point.mean_share)), "{found:?}");
     }
 
     /// Proves that counters of data services count from the end of the ramp, that levels are their last value, and that those of other
