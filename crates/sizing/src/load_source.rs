@@ -1,9 +1,9 @@
 //! Loads of questions: a plan's case, fio's settings, a fio job file.
 
 use crate::SizingError;
-use crate::named_workload::named_workload;
+use crate::named_workload::{named_workload, named_workloads};
 use crate::workload::{self, Workload, asked_iops};
-use plan::{Case, Selection};
+use plan::{Case, PlanErrorKind, Selection};
 use std::path::Path;
 
 /// Runtime of a load that does not say how long it runs, in seconds of simulated time.
@@ -50,7 +50,10 @@ impl LoadSource {
                 written_bytes_per_day: workload.written_bytes_per_day,
             });
         }
-        let loaded = plan::load_plan(source)?;
+        let loaded = plan::load_plan(source).map_err(|error| match error.kind() {
+            PlanErrorKind::UnknownName => unknown_load(text, source),
+            _ => error.into(),
+        })?;
         let Some(case) = case else {
             let cases = plan::expand(&loaded.plan, &Selection::default())?;
             let example = cases.first().map_or_else(String::new, path);
@@ -116,6 +119,29 @@ fn split(text: &str) -> (&str, Option<&str>) {
 
 fn is_source(text: &str) -> bool {
     Path::new(text).is_file() || plan::shipped_plans().iter().any(|shipped| shipped.name == text)
+}
+
+/// A text that names no load, with what was most likely meant.
+fn unknown_load(text: &str, source: &str) -> SizingError {
+    let workloads = named_workloads().iter().map(|workload| workload.name);
+    let mut names: Vec<&str> =
+        plan::shipped_plans().iter().map(|shipped| shipped.name).chain(workloads).collect();
+    names.sort_unstable();
+    let hint = match plan::nearest(source, names.iter().copied()) {
+        _ if text.contains('=') => {
+            let settings: Vec<&str> = text.split([' ', ',']).filter(|pair| !pair.is_empty()).collect();
+            format!(
+                "settings of fio begin with `{FIO}` and have commas between: `{FIO}{}`",
+                settings.join(",")
+            )
+        }
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "a file, settings as `{FIO}rw=randread,bs=8k,iodepth=32`, or one of: {}",
+            names.join(", ")
+        ),
+    };
+    SizingError::question(format!("no workload or plan `{source}` ships, and no file has this name"), hint)
 }
 
 /// Kind of a case's load: `8K random reads, 16 jobs of depth 32`.

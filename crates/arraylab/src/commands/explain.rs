@@ -8,6 +8,16 @@ use diagnostic::Problem;
 use findings::{Kind, SERVICES, ServiceExplanation};
 use std::process::ExitCode;
 
+/// Other words of the field for kinds of findings.
+const SYNONYMS: [(&str, Kind); 6] = [
+    ("bottleneck", Kind::Limit),
+    ("cliff", Kind::WriteCliff),
+    ("dip", Kind::Disruption),
+    ("knee", Kind::Saturation),
+    ("peak", Kind::Maximum),
+    ("steady", Kind::SteadyState),
+];
+
 /// `arraylab explain`
 pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
     let name = &arguments.finding;
@@ -17,9 +27,12 @@ pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
         (None, None) => {
             let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             let services: Vec<&str> = SERVICES.iter().map(|explained| explained.service).collect();
+            let synonym = SYNONYMS.iter().find(|(word, _)| word == name).map(|(_, kind)| kind.name());
+            let near = synonym.or_else(|| plan::nearest(name, kinds.iter().chain(&services).copied()));
             let problem = Problem::new(format!("there is no finding or data service `{name}`"));
             return Err(Failure::refused(problem.with_hint(format!(
-                "findings are {}; data services are {}",
+                "{}findings are {}; data services are {}",
+                near.map_or_else(String::new, |near| format!("did you mean `{near}`? ")),
                 kinds.join(", "),
                 services.join(", ")
             ))));

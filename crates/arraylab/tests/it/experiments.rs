@@ -178,4 +178,7 @@ fn services_are_explained_with_what_they_rest_on() {
     let (status, text) = refuse(&["explain", "tiers"]);
     assert_eq!(status, Some(2));
     assert!(text.contains("no finding or data service `tiers`") && text.contains("drive-cache"), "{text}");
+    assert!(text.contains("did you mean `tier`?"), "{text}");
+    let (_, text) = refuse(&["explain", "knee"]);
+    assert!(text.contains("did you mean `saturation`?"), "{text}");
 }
