@@ -15,6 +15,7 @@ pub(super) struct Extents {
     /// By chunk: the first byte of its first extent.
     chunk_firsts: Vec<u64>,
     /// None is empty.
+    #[expect(clippy::vec_box, reason = "a chunk put in between would move all behind it, a kilobyte each")]
     chunks: Vec<Box<Chunk>>,
     count: usize,
 }
