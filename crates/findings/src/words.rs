@@ -323,7 +323,7 @@ mod tests {
                 "working_set=10,buffer_compress_percentage=50,dedupe_percentage=0",
                 json!({"rw": "randwrite", "bs": 8192, "numjobs": 8, "iodepth": 16, "working_set": 10,
                        "buffer_compress_percentage": 50, "dedupe_percentage": 0}),
-                "8K random writes, 8 jobs of depth 16, compressible by 50 %, 0 % duplicates, working set of 10 %",
+                "8K random writes, 8 jobs of depth 16, working set of 10 %, compressible by 50 %, 0 % duplicates",
             ),
             (
                 "layout=ddp,segment=131072",
