@@ -124,22 +124,13 @@ fn is_source(text: &str) -> bool {
 /// A text that names no load, with what was most likely meant.
 fn unknown_load(text: &str, source: &str) -> SizingError {
     let workloads = named_workloads().iter().map(|workload| workload.name);
-    let mut names: Vec<&str> =
-        plan::shipped_plans().iter().map(|shipped| shipped.name).chain(workloads).collect();
-    names.sort_unstable();
-    let hint = match plan::nearest(source, names.iter().copied()) {
-        _ if text.contains('=') => {
-            let settings: Vec<&str> = text.split([' ', ',']).filter(|pair| !pair.is_empty()).collect();
-            format!(
-                "settings of fio begin with `{FIO}` and have commas between: `{FIO}{}`",
-                settings.join(",")
-            )
-        }
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "a file, settings as `{FIO}rw=randread,bs=8k,iodepth=32`, or one of: {}",
-            names.join(", ")
-        ),
+    let plans = plan::shipped_plans();
+    let names = plans.iter().map(|shipped| shipped.name).chain(workloads);
+    let hint = if source.contains('=') {
+        let settings: Vec<&str> = text.split([' ', ',']).filter(|pair| !pair.is_empty()).collect();
+        format!("settings of fio begin with `{FIO}` and have commas between: `{FIO}{}`", settings.join(","))
+    } else {
+        plan::did_you_mean(source, names).unwrap_or_default()
     };
     SizingError::question(format!("no workload or plan `{source}` ships, and no file has this name"), hint)
 }

@@ -124,6 +124,7 @@ fn wrong_questions_are_refused() {
         (vec!["raid-levels", "--load", "no-such-plan:a/b"], "no workload or plan `no-such-plan` ships"),
         (vec!["raid-levels", "--load", "oltpp"], "did you mean `oltp`?"),
         (vec!["raid-levels", "--load", "e270:a/b"], "did you mean `e2700`?"),
+        (vec!["raid-levels", "--load", "e270:patterns/bs=4096"], "did you mean `e2700`?"),
         (vec!["raid-levels", "--load", "rw=randread bs=8k"], "`fio:rw=randread,bs=8k`"),
         (vec!["raid-levels", "--load", jobs], "name one"),
         (vec!["raid-levels", "--load", LOAD, "--change", "drives.rpm"], "KEY=VALUE"),

@@ -239,19 +239,17 @@ impl Quantity {
 
     /// A count in the mean, with two digits where it is small: `0.81 I/Os`, `3.2 I/Os`, `16 I/Os`.
     pub fn mean_count(self, singular: &str) -> Cited {
-        let decimals = match self.value {
-            value if value < 0.995 => 2,
-            value if value < 9.95 => 1,
-            _ => 0,
+        let (scale, decimals) = match self.value {
+            value if value < 0.995 => (100.0, 2),
+            value if value < 9.95 => (10.0, 1),
+            _ => return self.count(singular),
         };
-        let digits = format!("{:.decimals$}", self.value);
-        if digits.bytes().all(|digit| !(b'1'..=b'9').contains(&digit))
-            || digits.ends_with(".0")
-            || decimals == 0
-        {
+        let is_whole = (scale * self.value).round() % scale == 0.0;
+        if is_whole {
             return self.count(singular);
         }
-        self.printed(format!("{digits} {singular}s"))
+        let text = format!("{:.decimals$} {singular}s", self.value);
+        self.printed(text)
     }
 
     /// A bare number with so many decimals.

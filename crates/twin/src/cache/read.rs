@@ -59,7 +59,10 @@ impl ReadCache {
         let end = self.block_of(offset + length);
         for from in (first..end).step_by(FETCHED) {
             let blocks = from..end.min(from + FETCHED as u64);
-            self.ways.fetch(blocks.clone());
+            // One block alone has nobody to wait beside.
+            if blocks.end - blocks.start > 1 {
+                self.ways.fetch(blocks.clone());
+            }
             for block in blocks {
                 if !self.ways.keep(block) {
                     return;

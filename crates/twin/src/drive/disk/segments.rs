@@ -47,11 +47,13 @@ impl Segments {
 
     /// Returns whether one segment has all of a range.
     pub fn holds(&self, first_byte: u64, end_byte: u64) -> bool {
+        if self.cells[self.cell(first_byte >> self.stretch_shift)] == 0 {
+            return false;
+        }
         let has_all = |segment: &Segment| segment.first_byte <= first_byte && end_byte <= segment.end_byte;
         // The newest first: a stream reads what was read ahead last.
         let (newer, older) = self.segments.split_at(self.next);
-        let mut newest_first = newer.iter().rev().chain(older.iter().rev());
-        self.cells[self.cell(first_byte >> self.stretch_shift)] > 0 && newest_first.any(has_all)
+        newer.iter().rev().chain(older.iter().rev()).any(has_all)
     }
 
     /// Empties the segments that have some of a range.
