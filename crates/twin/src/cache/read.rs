@@ -94,6 +94,16 @@ mod tests {
         assert!(!none.holds(0, 4096));
     }
 
+    /// Proves that each block of a long range is kept, whatever is looked up at once.
+    #[test]
+    fn long_ranges_are_kept_whole() {
+        let mut cache = ReadCache::new(16 << 20, 4096);
+        let blocks = 5 * FETCHED as u64 + 3;
+        cache.keep(0, blocks * 4096);
+        assert_eq!(cache.filled_blocks(), blocks);
+        assert!(cache.holds(0, blocks * 4096) && !cache.holds(blocks * 4096, 512));
+    }
+
     /// Proves that the share of hits of uniform reads is the share of blocks that fit, within 2 points.
     #[test]
     fn hits_are_the_share_that_fits() {
