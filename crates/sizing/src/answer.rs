@@ -110,7 +110,7 @@ pub struct Elasticity {
 pub struct Answer {
     /// I/Os a second.
     pub iops: f64,
-    /// Range of the true rate: 95 %, model and sampling together.
+    /// Range of the true rate: 95 %, model and sampling together, and no more than the load asks for.
     pub iops_95: [f64; 2],
     /// Relative half-width of the sampling alone.
     pub sampling: f64,
@@ -147,7 +147,7 @@ pub struct Answer {
 /// Answer without elasticities.
 pub fn answer(configuration: &Configuration, case: &Case, effort: &Effort) -> Result<Answer, SizingError> {
     let level = simulation::simulate(configuration, case, effort)?;
-    let mut answer = of_level(configuration, &level);
+    let mut answer = of_level(configuration, case, &level);
     answer.limit = limit(&answer, case, false);
     Ok(answer)
 }
@@ -171,7 +171,7 @@ pub fn answer_with_elasticity(
     }) {
         levels.push(level?);
     }
-    let mut answer = of_level(configuration, &levels[0]);
+    let mut answer = of_level(configuration, case, &levels[0]);
     let kinds = [PointKind::Own, PointKind::Alone].into_iter();
     let kinds = kinds.chain(more.iter().map(|(part, _)| PointKind::More(*part, STEP)));
     answer.points = kinds.zip(levels).map(|(kind, level)| AnswerPoint::of(kind, level)).collect();
@@ -237,7 +237,7 @@ pub(crate) fn in_parallel<Q: Sync, A: Send>(
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-fn of_level(configuration: &Configuration, level: &Level) -> Answer {
+fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer {
     let iops = level.iops();
     let both = level.latency(Side::Both);
     let rates = QuantityError::of(configuration, &["iops"]);
@@ -250,10 +250,15 @@ fn of_level(configuration: &Configuration, level: &Level) -> Answer {
     // No published row has a percentile.
     let percentiles = QuantityError::of(configuration, &[]);
     let (mean, p99) = (both.mean_ns(), both.percentile_ns(990_000));
+    let mut iops_95 = rates.error.range(iops, level.rate_half_width);
+    if let Some(requested) = asked_iops(case) {
+        // However fast the array is, nothing asks for more.
+        iops_95[1] = iops_95[1].min(requested.max(iops));
+    }
     let of = |side: &load::DirectionSample| (side.ios > 0).then(|| side.latency.mean_ns());
     Answer {
         iops,
-        iops_95: rates.error.range(iops, level.rate_half_width),
+        iops_95,
         sampling: level.rate_half_width,
         bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {

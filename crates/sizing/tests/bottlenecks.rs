@@ -81,16 +81,21 @@ fn limits_of_a_cluster_are_found() {
     named_and_predicted("erasure-12-nodes", &[Part::Network, Part::Controllers]);
 }
 
-/// Proves that a load with one I/O at a time is limited by nothing that is full, and one that asks for little by its rate.
+/// Proves that a load with one I/O at a time is limited by nothing that is full, and one that asks for little by its rate, which the
+/// range does not leave upwards.
 #[test]
 fn light_loads_are_limited_by_themselves() {
     let array = Configuration::load("composite-flash").unwrap();
-    let limit = |load: &str| {
+    let answer = |load: &str| {
         let case = LoadSource::read(load).unwrap().case;
-        answer_with_elasticity(&array, &case, &EFFORT).unwrap().limit
+        answer_with_elasticity(&array, &case, &EFFORT).unwrap()
     };
-    assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=1,runtime=5s"), "concurrency");
-    assert_eq!(limit("fio:rw=randread,bs=4k,iodepth=16,rate_iops=1000,runtime=5s"), "rate");
+    let alone = answer("fio:rw=randread,bs=4k,iodepth=1,runtime=5s");
+    assert_eq!(alone.limit, "concurrency");
+    assert!(alone.iops_95[1] > 1.9 * alone.iops, "{:?}", alone.iops_95);
+    let paced = answer("fio:rw=randread,bs=4k,iodepth=16,rate_iops=1000,runtime=5s");
+    assert_eq!(paced.limit, "rate");
+    assert_eq!(paced.iops_95[1], paced.iops.max(1000.0));
 }
 
 /// Proves that two equal questions have equal answers, to the bit, and that a change is made where it is said.

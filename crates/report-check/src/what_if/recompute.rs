@@ -115,7 +115,12 @@ fn one(
         }
         let value = held.iter().find(|(path, _)| path == value).map_or(f64::NAN, |one| one.1);
         let [over, under] = ["over", "under"].map(|end| share(&format!("{path}.{end}")));
-        let [low, high] = range(value, over, under, sampling_95);
+        let [low, mut high] = range(value, over, under, sampling_95);
+        if name == "iops"
+            && let Some(requested) = answers.question["iops"].as_f64()
+        {
+            high = high.min(requested.max(value));
+        }
         held.extend([(format!("{ends}.0"), low), (format!("{ends}.1"), high)]);
     }
     for (path, recomputed) in held {

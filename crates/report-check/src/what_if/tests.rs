@@ -88,7 +88,7 @@ fn contradictions(run: &Run) -> Vec<String> {
 }
 
 /// Proves that answers which their cases give have no contradiction, and that each altered figure, range, error, gain, limit, case and
-/// step is found, as is a case that no answer rests on.
+/// step is found, as are a case that no answer rests on and a rate whose range ends above what the load asks for.
 #[test]
 fn altered_answers_are_found() {
     assert_eq!(contradictions(&run()), Vec::<String>::new());
@@ -139,6 +139,9 @@ fn altered_answers_are_found() {
     let mut unasked = run();
     unasked.events[0].data["find_bottleneck"] = json!(false);
     assert!(contradictions(&unasked).iter().any(|one| one.contains("nobody asked")));
+    let mut bounded = run();
+    bounded.events[0].data["iops"] = json!(1500);
+    assert!(contradictions(&bounded).iter().any(|one| one.contains("iops_95.1 is")));
     let mut renamed = run();
     renamed.events[2].text = "links.count=16: limit drives".into();
     assert!(!contradictions(&renamed).is_empty());
