@@ -17,6 +17,8 @@ mod level;
 mod progress;
 mod skip;
 mod spread;
+#[cfg(test)]
+mod tests;
 
 use std::ops::ControlFlow;
 

@@ -56,6 +56,8 @@ pub(super) struct Progress<'a> {
     skipped_ns: u64,
     /// The window of the interval has been simulated.
     is_checked: bool,
+    /// Since when the device has said that its state changes.
+    unsteady_from_ns: Option<u64>,
     pending: Pending,
     level: Level,
     /// Random numbers for the scatter of skipped intervals.
@@ -80,6 +82,7 @@ impl<'a> Progress<'a> {
             current: Sample::default(),
             skipped_ns: 0,
             is_checked: false,
+            unsteady_from_ns: None,
             pending: Pending::default(),
             level: Level::new(Demand {
                 least_ns: (whole_ns / LEVEL_SHARE).min(LEVEL_MOST_NS),
@@ -217,6 +220,16 @@ impl<'a> Progress<'a> {
             return;
         }
         let horizon_ns = load.device().steady_for_ns(end.window_ns, end.left_ns);
+        if horizon_ns == 0 {
+            self.unsteady_from_ns.get_or_insert(self.at_ns);
+            return;
+        }
+        let is_of_another_state =
+            |from_ns: u64| self.at_ns - from_ns > self.level.observed_ns() && !self.level.has_skipped();
+        if self.unsteady_from_ns.take().is_some_and(is_of_another_state) {
+            // A cache that filled while the level was observed: that it is full may show in few latencies, and late.
+            return self.end_level(load, None);
+        }
         let goes_on_ns = horizon_ns.min(self.end_ns - self.at_ns);
         if !self.level.has_skipped() && goes_on_ns < WORTH_TIMES * self.level.observed_ns() {
             return;
