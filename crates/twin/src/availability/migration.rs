@@ -54,6 +54,15 @@ impl Migration {
         failed.iter().flat_map(of_drive).filter(is_used).count()
     }
 
+    /// Returns how long what is left of a rebuild, of a pool of the first lost drive, takes at its present pace; `None` where none
+    /// runs, 0 while its pace is not known.
+    pub fn rebuild_left_ns(&self, recovery: &Recovery) -> Option<u64> {
+        let rebuild = recovery.rebuild.as_ref().filter(|rebuild| rebuild.is_running())?;
+        let later_moves = self.moves.len().saturating_sub(self.current + 1) as u64;
+        let stripes = rebuild.left() + later_moves * self.stripes_per_group;
+        Some(rebuild.time_for_ns(stripes).unwrap_or(0))
+    }
+
     /// Numbers in groups of the stripes of the move in progress.
     fn stripes(&self) -> Option<std::ops::Range<u64>> {
         let first = self.current()?.group * self.stripes_per_group;
@@ -146,6 +155,29 @@ pub(crate) trait Migrates: Refill {
         if migration.replaced.len() < before {
             migration.drives = recovery.loss.failed().iter().collect();
             self.begin_migration();
+        }
+    }
+
+    /// Continues a rebuild by what it does in time that is not simulated. Its last stripe, of a pool that of a lost drive, is left:
+    /// its end is simulated. Stripes under way end as those of the move that is then in progress.
+    fn skip_rebuild(&mut self, duration_ns: u64) {
+        let Migrating { recovery, layout, migration, .. } = self.migrating();
+        let Some(rebuild) = recovery.rebuild.as_mut().filter(|rebuild| rebuild.is_running()) else { return };
+        let mut stripes = rebuild.stripes_in(duration_ns);
+        while stripes >= rebuild.left()
+            && let Some(movement) = migration.current().copied()
+            && migration.current + 1 < migration.moves.len()
+        {
+            stripes -= rebuild.left();
+            layout.apply_move(&movement);
+            migration.current += 1;
+            if let Some(next) = migration.stripes() {
+                rebuild.go_on_with(next);
+            }
+        }
+        rebuild.skip(stripes.min(rebuild.left().saturating_sub(1)));
+        if !migration.is_pool {
+            recovery.loss.filled_below(rebuild.whole_below());
         }
     }
 

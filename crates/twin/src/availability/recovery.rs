@@ -163,9 +163,16 @@ impl Recovery {
         None
     }
 
-    /// Returns whether a rebuild runs or is about to begin.
-    pub fn is_rebuilding(&self) -> bool {
-        self.rebuild.as_ref().is_some_and(RebuildScheduler::is_running)
+    /// Returns how many rebuilds have begun so far, after their delay.
+    pub fn rebuilds_begun(&self) -> u64 {
+        self.rebuild.as_ref().map_or(0, RebuildScheduler::begun)
+    }
+
+    /// Measures the pace of a rebuild from now on.
+    pub fn measure_pace(&mut self) {
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.measure_anew();
+        }
     }
 
     /// Share of the used stripes that a rebuild has behind it; `None` where none runs.

@@ -43,7 +43,7 @@ use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
 use serde_json::{Map, Value};
 
-use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Refill};
+use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Migrates, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::part::{Counters, Crowding};
@@ -69,6 +69,9 @@ use settings::{Condition, Settings};
 use streams::Streams;
 use volume::{Entry, StripeTally, VolumeState};
 use wear::Wear;
+
+/// Of a rebuild that takes longer, time is skipped: in a window of some seconds it then changes little of what a load meets.
+const REBUILD_LEFT_NS: u64 = 120_000_000_000;
 
 /// Remedy where controllers of such an array cannot leave.
 const UPDATE_REMEDY: &str =
@@ -628,17 +631,21 @@ impl Model {
     pub fn begin_level(&mut self) {
         let now_ns = self.now_ns;
         self.controllers.iter_mut().for_each(|controller| controller.begin_level(now_ns));
+        self.sets.iter_mut().for_each(|set| set.recovery.measure_pace());
     }
 
-    /// Changes inside the model that a level does not outlast, as [`load::FastForward::change_count`]. Drives that collect: with each that begins, writes become slower.
+    /// Changes inside the model that a level does not outlast, as [`load::FastForward::change_count`]: drives that collect (with each that begins, writes become
+    /// slower) and rebuilds that have begun.
     pub fn change_count(&self) -> u64 {
         if self.chain.is_some() {
             return 0;
         }
-        self.groups.drives.iter().map(GroupDrives::collecting).sum()
+        let collecting: u64 = self.groups.drives.iter().map(GroupDrives::collecting).sum();
+        collecting + self.sets.iter().map(|set| set.recovery.rebuilds_begun()).sum::<u64>()
     }
 
-    /// As [`load::FastForward::steady_for_ns`]. Caches that fill or drain, sweeps of a write cache over hard disks, and rebuilds are simulated whole.
+    /// As [`load::FastForward::steady_for_ns`]. Caches that fill or drain and sweeps of a write cache over hard disks are simulated whole, and so are rebuilds of
+    /// hard disks and the last minutes of any.
     pub fn steady_for_ns(&self, window_ns: u64, left_ns: u64) -> u64 {
         if let Some(chain) = &self.chain {
             return chain.steady_for_ns();
@@ -656,14 +663,17 @@ impl Model {
         if !is_served_alike || self.volumes.iter().any(has_credits) {
             return 0;
         }
-        if !self.controllers.iter().all(is_level) || self.sets.iter().any(|set| set.recovery.is_rebuilding())
-        {
+        let rebuild_left_ns = self.sets.iter().filter_map(SetState::rebuild_left_ns).min();
+        let is_followed = |left_ns: u64| self.has_hard_disks || left_ns < REBUILD_LEFT_NS;
+        if !self.controllers.iter().all(is_level) || rebuild_left_ns.is_some_and(is_followed) {
             return 0;
         }
+        let rebuild_ns = rebuild_left_ns.unwrap_or(u64::MAX);
         let drives_ns = self.groups.drives.iter().map(|drives| drives.steady_for_ns(window_ns)).min();
         let changes_at_ns = self.services.as_ref().map_or(u64::MAX, |services| services.changes_at_ns());
         let services_ns = changes_at_ns.saturating_sub(self.now_ns);
-        drives_ns.unwrap_or(u64::MAX).min(self.failover.steady_for_ns(self.now_ns)).min(services_ns)
+        let model_ns = self.failover.steady_for_ns(self.now_ns).min(services_ns).min(rebuild_ns);
+        drives_ns.unwrap_or(u64::MAX).min(model_ns)
     }
 
     /// As [`load::FastForward::can_skip_sequential`].
@@ -718,6 +728,7 @@ impl Model {
             self.groups.drives.iter_mut().for_each(|drives| drives.skip_time(duration_ns, window_ns));
         }
         self.failover.skip_time(duration_ns);
+        (0..self.sets.len()).for_each(|set| self.set_view(set).skip_rebuild(duration_ns));
         if let Some(services) = &mut self.services {
             services.skip_time(self.now_ns, duration_ns);
         }

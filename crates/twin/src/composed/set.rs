@@ -59,6 +59,11 @@ impl SetState {
         }
     }
 
+    /// Returns how long its rebuild still takes; `None` where none runs, 0 while that is not known.
+    pub fn rebuild_left_ns(&self) -> Option<u64> {
+        self.migration.rebuild_left_ns(&self.recovery)
+    }
+
     /// Node that a command of a cluster goes to: that of the replica that is read, or of a stripe's first member.
     pub fn primary(&self, command: &Command) -> u16 {
         let layout = &self.set.layout;
