@@ -253,6 +253,11 @@ impl Twin {
         self.model.rebuilt_share()
     }
 
+    /// Lost drives whose data is neither on others nor on its way there: they have no spare, or wait for their turn.
+    pub fn unrebuilt_drives(&self) -> usize {
+        self.model.unrebuilt_drives()
+    }
+
     /// Cumulative counts of every part since the twin was built; `fill_…` are levels at this moment.
     pub fn counters(&self) -> Vec<TwinCounter> {
         let mut counters = self.model.counters();

@@ -275,6 +275,31 @@ fn in_words(ran: &Extrapolation) -> String {
     )
 }
 
+/// Returns the remark on drives that are lost and not rebuilt when a load ends: what a rebuild does to a load was seen in part, or not.
+fn unrepaired_in_words(twin: &Twin) -> Option<String> {
+    let drives = match twin.unrebuilt_drives() {
+        0 => None,
+        1 => Some("1 lost drive".to_owned()),
+        count => Some(format!("{count} lost drives")),
+    };
+    let rebuilt = twin.rebuilt_share().map(|share| match share {
+        share if share < 0.001 => "less than 0.1 %".to_owned(),
+        share => format!("{:.1} %", share * 100.0),
+    });
+    Some(match (rebuilt, drives) {
+        (None, None) => return None,
+        (Some(share), None) => {
+            format!("the rebuild had come to {share} when the load ended: what is left of it was not seen")
+        }
+        (Some(share), Some(drives)) => format!(
+            "the rebuild of a drive had come to {share} when the load ended, and {drives} waited for theirs: what is left of it was not seen"
+        ),
+        (None, Some(drives)) => {
+            format!("{drives} had neither a spare nor a replacement when the load ended: no rebuild was seen")
+        }
+    })
+}
+
 /// A setting's value as the plan types it, or its text where the plan language does not know it: switches of a twin.
 fn typed(name: &str, text: &str) -> Value {
     plan::setting(name).and_then(|setting| setting.parse(text).ok()).unwrap_or_else(|| Value::from(text))
@@ -346,10 +371,11 @@ impl Simulator {
                 };
                 tx.send(message).is_err() || stop.load(Ordering::Relaxed)
             });
+            let unrepaired = unrepaired_in_words(&twin);
             if cases.get(index + 1).is_some_and(|next| next.continues) {
                 self.parked.lock().unwrap_or_else(PoisonError::into_inner).insert(job.case_index, twin);
             }
-            ran.map(|ran| (ran, unwritten))
+            ran.map(|ran| (ran, unwritten, unrepaired))
         });
         if stop.load(Ordering::Relaxed) {
             return Ended::Stopped;
@@ -360,7 +386,8 @@ impl Simulator {
         }
         outcome.loads = measured_loads;
         match measured {
-            Ok((ran, unwritten)) => {
+            Ok((ran, unwritten, unrepaired)) => {
+                outcome.warnings.extend(unrepaired);
                 if ran.extrapolation.carried_ns > 0 {
                     outcome.warnings.push(in_words(&ran.extrapolation));
                     outcome.extrapolation = Some(ran.extrapolation);

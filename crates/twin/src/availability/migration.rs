@@ -54,6 +54,17 @@ impl Migration {
         failed.iter().flat_map(of_drive).filter(is_used).count()
     }
 
+    /// Lost drives whose data is neither on others nor on its way there: of a RAID level those without a spare or a new drive, of a pool
+    /// those that wait for their turn.
+    pub fn unrebuilt_drives(&self, recovery: &Recovery) -> usize {
+        match self.is_pool {
+            true => self.drives.len().saturating_sub(1),
+            false => {
+                recovery.loss.failed().iter().filter(|&place| recovery.loss.is_empty_place(place)).count()
+            }
+        }
+    }
+
     /// Returns how long what is left of a rebuild, of a pool of the first lost drive, takes at its present pace; `None` where none
     /// runs, 0 while its pace is not known.
     pub fn rebuild_left_ns(&self, recovery: &Recovery) -> Option<u64> {

@@ -618,6 +618,11 @@ impl Model {
         self.sets.iter().filter_map(of_set).reduce(f64::min)
     }
 
+    /// Lost drives whose data is neither on others nor on its way there.
+    pub fn unrebuilt_drives(&self) -> usize {
+        self.sets.iter().map(|state| state.migration.unrebuilt_drives(&state.recovery)).sum()
+    }
+
     /// As [`load::FastForward::begin_window`].
     pub fn begin_window(&mut self) {
         if let Some(chain) = &mut self.chain {
