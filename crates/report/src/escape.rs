@@ -30,6 +30,32 @@ impl Display for Html<'_> {
     }
 }
 
+/// A sentence for an HTML element: what stands between two backticks is code.
+pub fn prose(text: &str) -> Prose<'_> {
+    Prose(text)
+}
+
+/// Prints its text as [`Html`] does, with `code` elements in place of pairs of backticks.
+pub struct Prose<'a>(&'a str);
+
+impl Display for Prose<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while let Some((before, code, after)) = first_code(rest) {
+            write!(f, "{}<code>{}</code>", html(before), html(code))?;
+            rest = after;
+        }
+        write!(f, "{}", html(rest))
+    }
+}
+
+/// Text before, between and after the first two backticks.
+fn first_code(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, after) = rest.split_once('`')?;
+    Some((before, code, after))
+}
+
 /// Text for a Markdown paragraph or table cell, on one line.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -67,6 +93,18 @@ mod tests {
             if !text.contains(['\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}']) {
                 prop_assert_eq!(unescaped, text);
             }
+        }
+
+        /// Proves that a sentence has no elements but code, which is closed, that its words are those of the text, and that a lone backtick
+        /// stays.
+        #[test]
+        fn no_sentence_breaks_out_of_html(text in "[a-z`<>&\"']*") {
+            let written = prose(&text).to_string();
+            let pieces: Vec<&str> = written.split("<code>").collect();
+            prop_assert!(pieces[1..].iter().all(|piece| piece.matches("</code>").count() == 1));
+            let closed = written.replace("<code>", "`").replace("</code>", "`");
+            prop_assert_eq!(closed, html(&text).to_string());
+            prop_assert_eq!(pieces.len() - 1, text.matches('`').count() / 2);
         }
 
         /// Proves that no text ends a Markdown table cell or opens an HTML element.

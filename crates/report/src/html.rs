@@ -5,7 +5,7 @@ mod sizing_page;
 mod what_if_page;
 
 use crate::chart::{Chart, Role, Scale, TickFormat};
-use crate::escape::html;
+use crate::escape::{html, prose};
 use crate::heat_map::HeatMap;
 use crate::model::{AnswersPage, Column, Picture, Report, Section, Table};
 use base64::Engine as _;
@@ -259,7 +259,7 @@ fn stage(out: &mut String, section: &Section) {
 fn paragraphs(out: &mut String, class: &str, texts: &[Cited]) {
     for text in texts {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = write!(out, "<p{class}>{}</p>", html(text));
+        let _ = write!(out, "<p{class}>{}</p>", prose(text));
     }
 }
 
@@ -375,7 +375,7 @@ fn table_element(out: &mut String, table: &Table, attributes: &[String], has_cap
     for row in &table.rows {
         out.push_str("<tr>");
         for (cell, column) in row.iter().zip(&table.columns) {
-            let _ = write!(out, "<td{}>{}</td>", class_of(column), html(cell));
+            let _ = write!(out, "<td{}>{}</td>", class_of(column), prose(cell));
         }
         out.push_str("</tr>");
     }

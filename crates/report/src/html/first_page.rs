@@ -1,6 +1,6 @@
 //! First page of the HTML report.
 
-use crate::escape::html;
+use crate::escape::{html, prose};
 use crate::model::{AnswersPage, Conclusion, Origin, Report};
 use findings::Cited;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub(super) fn header(out: &mut String, report: &Report) {
     if !report.model.is_empty() {
         out.push_str("<section id=\"model\" class=\"model\" aria-label=\"What the model is\"><strong>What the model is</strong><ul>");
         for line in &report.model {
-            let _ = write!(out, "<li>{}</li>", html(line));
+            let _ = write!(out, "<li>{}</li>", prose(line));
         }
         out.push_str("</ul></section>");
     }
@@ -65,7 +65,7 @@ pub(super) fn header(out: &mut String, report: &Report) {
         let (first, others) = report.warnings.split_at(report.warnings.len().min(WARNINGS_OPEN));
         let list = |out: &mut String, warnings: &[Cited]| {
             for warning in warnings {
-                let _ = write!(out, "<li>{}</li>", html(warning));
+                let _ = write!(out, "<li>{}</li>", prose(warning));
             }
         };
         list(out, first);
@@ -107,7 +107,7 @@ fn decision(out: &mut String, report: &Report) {
     for (title, lines) in report.decision.lists() {
         let _ = write!(out, "<div><h2>{title}</h2><ul>");
         for line in lines {
-            let _ = write!(out, "<li>{}</li>", html(line));
+            let _ = write!(out, "<li>{}</li>", prose(line));
         }
         out.push_str("</ul></div>");
     }
@@ -127,12 +127,12 @@ fn verdict(out: &mut String, report: &Report) {
     let _ = write!(
         out,
         "<section id=\"verdict\" class=\"run-verdict {class}\"><strong>{word}</strong> {}",
-        html(report.verdict.meaning)
+        prose(report.verdict.meaning)
     );
     if !report.verdict.because.is_empty() {
         out.push_str("<ul>");
         for line in &report.verdict.because {
-            let _ = write!(out, "<li>{}</li>", html(line));
+            let _ = write!(out, "<li>{}</li>", prose(line));
         }
         out.push_str("</ul>");
     }
@@ -143,12 +143,12 @@ fn verdict(out: &mut String, report: &Report) {
 fn points(out: &mut String, text: &str) {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() < 2 {
-        let _ = write!(out, "{}", html(text));
+        let _ = write!(out, "{}", prose(text));
         return;
     }
     out.push_str("<ul>");
     lines.iter().for_each(|line| {
-        let _ = write!(out, "<li>{}</li>", html(line));
+        let _ = write!(out, "<li>{}</li>", prose(line));
     });
     out.push_str("</ul>");
 }
@@ -163,7 +163,7 @@ fn sentence(out: &mut String, conclusion: &Conclusion) {
         };
         let _ = write!(out, "<span class=\"verdict {class}\">{}</span> ", html(verdict));
     }
-    let _ = write!(out, "{}", html(&conclusion.text));
+    let _ = write!(out, "{}", prose(&conclusion.text));
     links(out, conclusion);
     out.push_str("</li>");
 }
