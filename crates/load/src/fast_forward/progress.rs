@@ -227,8 +227,9 @@ impl<'a> Progress<'a> {
         let is_of_another_state =
             |from_ns: u64| self.at_ns - from_ns > self.level.observed_ns() && !self.level.has_skipped();
         if self.unsteady_from_ns.take().is_some_and(is_of_another_state) {
-            // A cache that filled while the level was observed: that it is full may show in few latencies, and late.
-            return self.end_level(load, None);
+            // A cache that filled while the level was observed: that it is full may show in few latencies, and late. So the next is
+            // observed for longer.
+            return self.end_level(load, Some(0.0));
         }
         let goes_on_ns = horizon_ns.min(self.end_ns - self.at_ns);
         if !self.level.has_skipped() && goes_on_ns < WORTH_TIMES * self.level.observed_ns() {
