@@ -56,7 +56,7 @@ pub(super) struct Progress<'a> {
     skipped_ns: u64,
     /// The window of the interval has been simulated.
     is_checked: bool,
-    /// Since when the device has said that its state changes.
+    /// Since when the device has said that its state changes. It outlasts a level: the next one is observed meanwhile.
     unsteady_from_ns: Option<u64>,
     pending: Pending,
     level: Level,

@@ -71,7 +71,7 @@ impl Migration {
         let rebuild = recovery.rebuild.as_ref().filter(|rebuild| rebuild.is_running())?;
         let later_moves = self.moves.len().saturating_sub(self.current + 1) as u64;
         let stripes = rebuild.left() + later_moves * self.stripes_per_group;
-        Some(rebuild.time_for_ns(stripes).unwrap_or(0))
+        Some(rebuild.pace.time_for_ns(stripes).unwrap_or(0))
     }
 
     /// Numbers in groups of the stripes of the move in progress.
@@ -174,7 +174,7 @@ pub(crate) trait Migrates: Refill {
     fn skip_rebuild(&mut self, duration_ns: u64) {
         let Migrating { recovery, layout, migration, .. } = self.migrating();
         let Some(rebuild) = recovery.rebuild.as_mut().filter(|rebuild| rebuild.is_running()) else { return };
-        let mut stripes = rebuild.stripes_in(duration_ns);
+        let mut stripes = rebuild.pace.stripes_in(duration_ns);
         while stripes >= rebuild.left()
             && let Some(movement) = migration.current().copied()
             && migration.current + 1 < migration.moves.len()

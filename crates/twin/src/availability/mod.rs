@@ -6,6 +6,7 @@ mod failover;
 mod fault_event;
 mod loss;
 mod migration;
+mod pace;
 mod rebuild;
 mod recovery;
 mod refill;

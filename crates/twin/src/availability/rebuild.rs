@@ -1,9 +1,7 @@
 //! Rebuild scheduler: stripes in parallel, and an upper limit of the rate.
 
+use super::pace::Pace;
 use std::ops::Range;
-
-/// From so many stripes on the pace of a rebuild is known: begun at even distances, within 1 %.
-const MEASURED_STRIPES: u64 = 100;
 
 /// Delay, concurrency and rate of a rebuild.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,35 +40,8 @@ pub(crate) struct RebuildScheduler {
     /// Ranges that were begun, and whether the present one is to be.
     begun: u64,
     is_to_begin: bool,
-    measured: Pace,
-    /// Pace as it was known before it is measured anew.
-    known: Option<(u64, u64)>,
-    /// Skipped time in which no further stripe would have begun.
-    owed_ns: u64,
-}
-
-/// Stripes that were begun since the first of them, and when.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pace {
-    stripes: u64,
-    first_ns: u64,
-    last_ns: u64,
-}
-
-impl Pace {
-    fn has_begun(&mut self, now_ns: u64) {
-        if self.stripes == 0 {
-            self.first_ns = now_ns;
-        }
-        self.last_ns = now_ns;
-        self.stripes += 1;
-    }
-
-    /// Stripes, and the time that they take; `None` while too few have been seen.
-    fn known(&self) -> Option<(u64, u64)> {
-        let span_ns = self.last_ns - self.first_ns;
-        (self.stripes > MEASURED_STRIPES && span_ns > 0).then(|| (self.stripes - 1, span_ns))
-    }
+    /// Pace at which its stripes are begun.
+    pub pace: Pace,
 }
 
 impl RebuildScheduler {
@@ -86,9 +57,7 @@ impl RebuildScheduler {
             is_running: false,
             begun: 0,
             is_to_begin: false,
-            measured: Pace::default(),
-            known: None,
-            owed_ns: 0,
+            pace: Pace::default(),
         }
     }
 
@@ -98,8 +67,7 @@ impl RebuildScheduler {
         self.stripes = stripes;
         self.is_running = true;
         self.is_to_begin = true;
-        self.measured = Pace::default();
-        self.known = None;
+        self.pace = Pace::default();
         let is_set = std::mem::replace(&mut self.timer_is_set, true);
         (!is_set).then_some(now_ns + self.begins_after_ns)
     }
@@ -137,7 +105,7 @@ impl RebuildScheduler {
         self.next_allowed_ns = self.next_allowed_ns.max(now_ns) + self.pace_ns;
         self.under_way += 1;
         self.begun += u64::from(std::mem::take(&mut self.is_to_begin));
-        self.measured.has_begun(now_ns);
+        self.pace.has_begun(now_ns);
         self.stripes.next().map_or(RebuildStep::Rest, RebuildStep::Stripe)
     }
 
@@ -146,36 +114,9 @@ impl RebuildScheduler {
         self.begun
     }
 
-    /// Measures its pace from the next stripe on; until that is known, it is the one that was known before.
-    pub fn measure_anew(&mut self) {
-        self.known = self.pace();
-        self.measured = Pace::default();
-    }
-
-    /// Stripes, and the time that they take; `None` while that is not known.
-    fn pace(&self) -> Option<(u64, u64)> {
-        self.measured.known().or(self.known)
-    }
-
     /// Stripes of the range that were not begun yet.
     pub fn left(&self) -> u64 {
         self.stripes.end.saturating_sub(self.stripes.start)
-    }
-
-    /// Returns how long so many stripes take at the measured pace; `None` while it is not known.
-    pub fn time_for_ns(&self, stripes: u64) -> Option<u64> {
-        let (measured, span_ns) = self.pace()?;
-        let time_ns = u128::from(stripes) * u128::from(span_ns) / u128::from(measured);
-        Some(u64::try_from(time_ns).unwrap_or(u64::MAX))
-    }
-
-    /// Stripes that begin in so much skipped time at the measured pace; what is left of it counts the next time.
-    pub fn stripes_in(&mut self, duration_ns: u64) -> u64 {
-        let Some((measured, span_ns)) = self.pace() else { return 0 };
-        let due_ns = self.owed_ns + duration_ns;
-        let stripes = (u128::from(due_ns) * u128::from(measured) / u128::from(span_ns)) as u64;
-        self.owed_ns = due_ns.saturating_sub(self.time_for_ns(stripes).unwrap_or(due_ns));
-        stripes
     }
 
     /// Counts the next stripes of the range as begun and whole.
@@ -235,25 +176,25 @@ mod tests {
         rebuild.begin(0, 0..100_000);
         rebuild.timer_is_due();
         assert_eq!(rebuild.begun(), 0, "it waits");
-        assert_eq!((rebuild.time_for_ns(1), rebuild.stripes_in(1_000_000_000)), (None, 0));
-        for stripe in 0..=MEASURED_STRIPES {
+        assert_eq!((rebuild.pace.time_for_ns(1), rebuild.pace.stripes_in(1_000_000_000)), (None, 0));
+        for stripe in 0..=super::super::pace::MEASURED_STRIPES {
             let now_ns = 2_000_000_000 + stripe * 1_000_000;
             assert_eq!(rebuild.turn(now_ns), RebuildStep::Stripe(stripe));
             rebuild.stripe_is_whole();
             rebuild.timer_is_due();
         }
         assert_eq!(rebuild.begun(), 1);
-        assert_eq!(rebuild.time_for_ns(rebuild.left()), Some((100_000 - 101) * 1_000_000));
-        let skipped: u64 = [1_700_000u64; 1000].into_iter().map(|ns| rebuild.stripes_in(ns)).sum();
+        assert_eq!(rebuild.pace.time_for_ns(rebuild.left()), Some((100_000 - 101) * 1_000_000));
+        let skipped: u64 = [1_700_000u64; 1000].into_iter().map(|ns| rebuild.pace.stripes_in(ns)).sum();
         assert_eq!(skipped, 1700);
         rebuild.skip(skipped);
         assert_eq!((rebuild.whole_below(), rebuild.left()), (1801, 100_000 - 1801));
         rebuild.skip(u64::from(u32::MAX));
         assert_eq!(rebuild.left(), 0);
-        rebuild.measure_anew();
-        assert_eq!(rebuild.time_for_ns(1), Some(1_000_000), "as before");
+        rebuild.pace.measure_anew();
+        assert_eq!(rebuild.pace.time_for_ns(1), Some(1_000_000), "as before");
         rebuild.begin(0, 0..100_000);
-        assert_eq!(rebuild.time_for_ns(1), None);
+        assert_eq!(rebuild.pace.time_for_ns(1), None);
     }
 
     /// Proves that a rebuild that begins again with stripes under way counts these and does not end before its own.

@@ -171,7 +171,7 @@ impl Recovery {
     /// Measures the pace of a rebuild from now on.
     pub fn measure_pace(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
-            rebuild.measure_anew();
+            rebuild.pace.measure_anew();
         }
     }
 
