@@ -1,7 +1,7 @@
 //! Answers of a sizing run, at the top of the HTML report.
 
 use super::{figure, open_table};
-use crate::escape::html;
+use crate::escape::{html, prose};
 use crate::model::{Offer, SizingPage};
 use findings::Cited;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub(super) fn write(out: &mut String, page: &SizingPage) {
             "<li class=\"{}\"><a href=\"#{}\">{}</a></li>",
             html(&offer.verdict),
             html(&offer.id),
-            html(&offer.sentence)
+            prose(&offer.sentence)
         );
     }
     out.push_str("</ul>");
@@ -38,20 +38,20 @@ pub(super) fn write(out: &mut String, page: &SizingPage) {
 
 pub(super) fn paragraphs(out: &mut String, lines: &[Cited]) {
     for line in lines {
-        let _ = write!(out, "<p>{}</p>", html(line));
+        let _ = write!(out, "<p>{}</p>", prose(line));
     }
 }
 
 pub(super) fn caution(out: &mut String, caution: Option<&Cited>) {
     if let Some(caution) = caution {
-        let _ = write!(out, "<p class=\"caution\"><strong>{}</strong></p>", html(caution));
+        let _ = write!(out, "<p class=\"caution\"><strong>{}</strong></p>", prose(caution));
     }
 }
 
 pub(super) fn list(out: &mut String, class: &str, lines: &[Cited]) {
     let _ = write!(out, "<ul class=\"{class}\">");
     for line in lines {
-        let _ = write!(out, "<li>{}</li>", html(line));
+        let _ = write!(out, "<li>{}</li>", prose(line));
     }
     out.push_str("</ul>");
 }
@@ -59,7 +59,7 @@ pub(super) fn list(out: &mut String, class: &str, lines: &[Cited]) {
 fn offer(out: &mut String, offer: &Offer, has_answer: bool) {
     let _ = write!(out, "<section id=\"{}\" class=\"offer\"><h2>{}</h2>", html(&offer.id), html(&offer.name));
     if has_answer {
-        let _ = write!(out, "<p class=\"answer {}\">{}</p>", html(&offer.verdict), html(&offer.sentence));
+        let _ = write!(out, "<p class=\"answer {}\">{}</p>", html(&offer.verdict), prose(&offer.sentence));
     }
     open_table(out, &offer.states);
     if !offer.reasons.is_empty() {
@@ -75,7 +75,7 @@ fn offer(out: &mut String, offer: &Offer, has_answer: bool) {
     for (title, lines) in offer.lists() {
         let _ = write!(out, "<div><h3>{title}</h3><ul>");
         for line in lines {
-            let _ = write!(out, "<li>{}</li>", html(line));
+            let _ = write!(out, "<li>{}</li>", prose(line));
         }
         out.push_str("</ul></div>");
     }
