@@ -292,7 +292,7 @@ fn unrepaired_in_words(twin: &Twin) -> Option<String> {
             format!("the rebuild had come to {share} when the load ended: what is left of it was not seen")
         }
         (Some(share), Some(drives)) => format!(
-            "the rebuild of a drive had come to {share} when the load ended, and {drives} waited for theirs: what is left of it was not seen"
+            "the rebuild of a drive had come to {share} when the load ended, and {drives} had none yet: what is left of it was not seen"
         ),
         (None, Some(drives)) => {
             format!("{drives} had neither a spare nor a replacement when the load ended: no rebuild was seen")
