@@ -1,6 +1,7 @@
 //! Text of an HTML page, to hold against the texts of the report's JSON.
 
-/// The text between the tags, with one blank for every run of blanks and tags; scripts and styles left out.
+/// The text between the tags, with one blank for every run of blanks and tags and a backtick on either side of code, as the JSON
+/// has it; scripts and styles left out.
 pub(crate) fn visible_text(page: &str) -> String {
     let mut text = String::with_capacity(page.len() / 2);
     let mut rest = page;
@@ -14,8 +15,9 @@ pub(crate) fn visible_text(page: &str) -> String {
         };
         rest = end.map_or(rest, |end| &rest[end..]);
         let Some(end) = rest.find('>') else { return text };
+        let mark = if matches!(&rest[..=end], "<code>" | "</code>") { "`" } else { " " };
+        push(&mut text, mark);
         rest = &rest[end + 1..];
-        push(&mut text, " ");
     }
     push(&mut text, rest);
     text
@@ -69,13 +71,14 @@ fn push_plain(text: &mut String, words: &str) {
 mod tests {
     use super::*;
 
-    /// Proves that tags, scripts and styles are left out, that escapes are read, and that a page which ends within a tag does
-    /// no harm.
+    /// Proves that tags, scripts and styles are left out, that escapes are read, that code is between backticks, and that a page
+    /// which ends within a tag does no harm.
     #[test]
     fn tags_are_left_out() {
         let page = "<style>a{}</style><p>6&nbsp;%\n <b>a &lt; b &amp;amp;</b></p><script>if (a < b) {}</script><i>end";
         assert_eq!(visible_text(page), "6&nbsp;% a < b &amp; end");
         assert_eq!(visible_text("a <b"), "a ");
+        assert_eq!(visible_text("<p>set <code>bs</code>, <code>a b</code>.</p>"), "set `bs`, `a b`. ");
         assert_eq!(normalized(" a \n b "), "a b");
     }
 
