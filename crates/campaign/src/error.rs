@@ -96,7 +96,7 @@ fn suggestion(error: &TwinError) -> Option<String> {
     let (word, known) = match error {
         TwinError::UnknownEvent { event, known } => (event, known),
         TwinError::UnknownSetting { name, known } => (name, known),
-        TwinError::NoSuchEvent { .. } => {
+        TwinError::NoSuchEvent { .. } | TwinError::NoSuchPart { .. } => {
             return Some("`--stage` names the stages to run: those without this event".into());
         }
         _ => return None,

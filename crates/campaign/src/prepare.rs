@@ -452,7 +452,12 @@ pub(crate) fn fit(
 
 /// Cases that are left out, as the manifest keeps them.
 fn in_manifest(left_out: Vec<LeftOut>) -> Vec<LeftOutCase> {
-    let kept = |LeftOut { case, reason }: LeftOut| LeftOutCase { stage: case.stage, case: case.name, reason };
+    let kept = |LeftOut { case, reason }: LeftOut| LeftOutCase {
+        stage: case.stage,
+        case: case.name,
+        reason,
+        is_without_part: false,
+    };
     left_out.into_iter().map(kept).collect()
 }
 
@@ -511,8 +516,8 @@ fn check_twin(
         stage.is_some_and(|stage| stage.optional)
     };
     let mut capacity_bytes = 0;
-    // Reasons why optional stages are left out: events that the twin does not have.
-    let mut reasons: BTreeMap<String, String> = BTreeMap::new();
+    // Reasons why optional stages are left out: events that the twin does not have, or of parts that it does not have.
+    let mut reasons: BTreeMap<String, TwinError> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate() {
         if reasons.contains_key(&case.stage) {
             continue;
@@ -520,9 +525,10 @@ fn check_twin(
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);
         let built = match simulator.check(case, previous) {
             Err(CampaignError::Twin { source, .. })
-                if is_optional(case) && matches!(*source, TwinError::NoSuchEvent { .. }) =>
+                if is_optional(case)
+                    && matches!(*source, TwinError::NoSuchEvent { .. } | TwinError::NoSuchPart { .. }) =>
             {
-                reasons.insert(case.stage.clone(), source.to_string());
+                reasons.insert(case.stage.clone(), *source);
                 continue;
             }
             checked => checked?,
@@ -532,8 +538,12 @@ fn check_twin(
             check_load(case, &case.load, capacity_bytes)?;
         }
     }
-    let (cases, without_events) = plan::leave_out(cases, |_, case| reasons.get(&case.stage).cloned());
-    left_out.extend(in_manifest(without_events));
+    let (cases, without_events) =
+        plan::leave_out(cases, |_, case| reasons.get(&case.stage).map(TwinError::to_string));
+    left_out.extend(in_manifest(without_events).into_iter().map(|case| {
+        let is_without_part = matches!(reasons.get(&case.stage), Some(TwinError::NoSuchPart { .. }));
+        LeftOutCase { is_without_part, ..case }
+    }));
     if cases.is_empty() {
         let reason = left_out.last().map_or("", |left_out| &left_out.reason);
         return refused(Problem::new(format!("no case is left: {reason}")));

@@ -19,6 +19,8 @@ pub enum RequirementVerdict {
     /// It was not measured, has no such quantity, or keeps it in a case that is too short to show that or in which a planned event
     /// did not take place.
     NotShown,
+    /// It is about the loss of a part of which the array has none.
+    NotApplicable,
 }
 
 /// A limit and a case that must keep it.
@@ -42,7 +44,7 @@ pub struct RequirementRow {
     pub measured: Option<f64>,
     /// Verdict on the limit.
     pub verdict: RequirementVerdict,
-    /// Reason why it is not shown.
+    /// Reason why it is not shown, or does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
     /// False where the run was told to leave out all cases that would show it (`--stage`, `--only`).
@@ -75,7 +77,7 @@ impl RequirementRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunVerdict {
-    /// Every limit was judged and is kept.
+    /// Every limit that applies was judged and is kept.
     Pass,
     /// A limit is not kept.
     Fail,
@@ -83,15 +85,15 @@ pub enum RunVerdict {
     None,
 }
 
-/// The verdict on a run: a limit that could not be judged is no pass.
+/// The verdict on a run: a limit that could not be judged is no pass, and one that does not apply is nothing.
 pub fn run_verdict(rows: &[RequirementRow]) -> RunVerdict {
     let any = |wanted| rows.iter().any(|row| row.verdict == wanted);
     if any(RequirementVerdict::Fail) {
         RunVerdict::Fail
-    } else if rows.is_empty() || any(RequirementVerdict::NotShown) {
-        RunVerdict::None
-    } else {
+    } else if any(RequirementVerdict::Pass) && !any(RequirementVerdict::NotShown) {
         RunVerdict::Pass
+    } else {
+        RunVerdict::None
     }
 }
 
@@ -162,12 +164,17 @@ fn reads_nothing(requirement: &Requirement, unwritten_share: Option<f64>) -> Opt
     (is_of_reads && is_most).then(|| "reads of the case were of unwritten units and read nothing".to_owned())
 }
 
-/// A limit none of whose cases is in the run, because all were left out or others selected: it is not passed over.
+/// A limit none of whose cases is in the run, because all were left out or others selected: it is not passed over, unless it is about
+/// a part of which the array has none.
 fn without_case(requirement: &Requirement, left_out: &[LeftOutCase]) -> RequirementRow {
     match left_out.iter().find(|case| case.stage == requirement.stage) {
         Some(case) => {
             let because = Some(format!("the case was left out: {}", case.reason));
-            RequirementRow::not_shown(requirement, &case.case, because)
+            let verdict = match case.is_without_part {
+                true => RequirementVerdict::NotApplicable,
+                false => RequirementVerdict::NotShown,
+            };
+            RequirementRow { verdict, ..RequirementRow::not_shown(requirement, &case.case, because) }
         }
         None => {
             let because = Some("none of its cases was selected for this run".to_owned());

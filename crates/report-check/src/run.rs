@@ -248,4 +248,14 @@ impl Run {
     pub fn done(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| case.state == "done")
     }
+
+    /// Cases that were left out with a reason.
+    pub fn left_out(&self) -> &[Value] {
+        self.manifest["left_out"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns true if a stage was left out because the array has none of the parts that it takes away.
+    pub fn is_without_part(&self, stage: &str) -> bool {
+        self.left_out().iter().any(|case| case["stage"] == stage && case["is_without_part"] == true)
+    }
 }

@@ -390,7 +390,7 @@ pub fn check(found: &mut Findings, run: &Run, resolver: &Resolver<'_>, report: &
 }
 
 /// Words of parameters by their origin, and of limits by what came of them.
-const COUNTED: [(&str, &str); 11] = [
+const COUNTED: [(&str, &str); 12] = [
     ("origin/fitted", " fitted to measurements"),
     ("origin/published", " published"),
     ("origin/datasheet", " from datasheets"),
@@ -399,6 +399,7 @@ const COUNTED: [(&str, &str); 11] = [
     ("pass", " kept, "),
     ("fail", " not kept, "),
     ("not-shown", " not shown"),
+    ("not-applicable", " not applicable"),
     ("pass-near-constant", " kept by percentiles"),
     ("not-selected", " of the plan: none of the cases that would show them was selected"),
     ("not-shown-selected", " of the plan: the cases that would show them have no result"),

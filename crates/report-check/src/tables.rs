@@ -75,7 +75,7 @@ pub fn check(found: &mut Findings, run: &Run, report: &Value) {
                 "claims" => claims(found, &place, report, cells),
                 "declared" => declared(found, &place, run, cells),
                 "published" => published(found, &place, cells),
-                "required" => required(found, &place, cells),
+                "required" => required(found, &place, run, cells),
                 _ if crate::sizing::is_own_table(id) || crate::what_if::is_own_table(id) => {}
                 _ if id.ends_with("-results") => results(found, &place, &columns, cells),
                 _ => requested(found, &place, &columns, caption, cells),
@@ -253,18 +253,20 @@ fn published(found: &mut Findings, place: &str, cells: &[Value]) {
 }
 
 /// A limit, what was measured, and the verdict that follows from both.
-fn required(found: &mut Findings, place: &str, cells: &[Value]) {
+fn required(found: &mut Findings, place: &str, run: &Run, cells: &[Value]) {
     let wrong = |what: &str| format!("{what} in “{}”", texts(cells));
     let text = |cell: &Value| cell["text"].as_str().unwrap_or_default().to_owned();
-    // A last column says why limits are not shown, where some are not.
+    // A last column says why limits are not judged, where some are not.
     let [verdict, _, stage, case, quantity, limit, measured, why @ ..] = cells else {
         return found.add(place, wrong("a row of limits has other cells"));
     };
-    if why.iter().any(|why| !text(why).is_empty()) && !text(verdict).contains("not shown") {
+    let is_judged = !["not shown", "not applicable"].iter().any(|word| text(verdict).contains(word));
+    if why.iter().any(|why| !text(why).is_empty()) && is_judged {
         found.add(place, wrong("a limit that is shown says why it is not"));
     }
     let value = |cell: &Value| cell["numbers"][0]["value"].as_f64();
     let expected = match (value(measured), value(limit)) {
+        (None, _) if run.is_without_part(&text(stage)) => "not applicable",
         (None, _) => "not shown",
         (Some(measured), Some(bound)) => {
             let is_kept =

@@ -130,6 +130,9 @@ pub struct LeftOutCase {
     pub case: String,
     /// Reason in words.
     pub reason: String,
+    /// The array has none of the parts that the stage takes away, so that limits on the stage do not apply to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_without_part: bool,
 }
 
 /// A name for a new run: when, and four random bytes.

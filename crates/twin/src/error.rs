@@ -34,6 +34,16 @@ pub enum TwinError {
         /// Description that can do it.
         remedy: &'static str,
     },
+    /// An event that takes away a part of which this array has none, by what it is: it does not have to survive that.
+    #[error("this array cannot do `{event}`: it has no {part}; {remedy}")]
+    NoSuchPart {
+        /// The event.
+        event: &'static str,
+        /// The part, several of it.
+        part: &'static str,
+        /// Event that it has in place of it, or description that has the part.
+        remedy: &'static str,
+    },
     /// An event that no such array knows.
     #[error("this array cannot do `{event}`; it can do {known}")]
     UnknownEvent {

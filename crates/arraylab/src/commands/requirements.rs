@@ -8,7 +8,8 @@ use std::path::Path;
 use store::Run;
 
 /// Says the sheet where the plan has requirements, and returns false where one of those that the run was to judge is not kept or
-/// could not be judged. Limits on stages that were not selected are named, and nothing was asked about them.
+/// could not be judged. Limits on stages that were not selected, and on parts that the array does not have, are named, and nothing was
+/// asked about them.
 pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     let reader = Run::open_read_only(directory)?;
     let plan = findings::kept_plan(reader.manifest(), &reader.cases()?)?;
@@ -38,11 +39,13 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
     print_notice(render(&columns, &lines).trim_end());
     for row in &rows {
         if let Some(because) = &row.because {
-            print_notice(&format!("not shown: {} ({}): {because}", row.says, place(row)));
+            print_notice(&format!("{}: {} ({}): {because}", word(row.verdict), row.says, place(row)));
         }
     }
-    let selected: Vec<RequirementRow> = rows.into_iter().filter(|row| row.is_selected).collect();
-    Ok(selected.is_empty() || findings::run_verdict(&selected) == RunVerdict::Pass)
+    let does_count =
+        |row: &RequirementRow| row.is_selected && row.verdict != RequirementVerdict::NotApplicable;
+    let counting: Vec<RequirementRow> = rows.into_iter().filter(does_count).collect();
+    Ok(counting.is_empty() || findings::run_verdict(&counting) == RunVerdict::Pass)
 }
 
 /// Stage and case; the stage alone where none of its cases was selected.
@@ -55,6 +58,7 @@ fn word(verdict: RequirementVerdict) -> &'static str {
         RequirementVerdict::Pass => "PASS",
         RequirementVerdict::Fail => "FAIL",
         RequirementVerdict::NotShown => "not shown",
+        RequirementVerdict::NotApplicable => "not applicable",
     }
 }
 

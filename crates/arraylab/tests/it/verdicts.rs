@@ -187,6 +187,56 @@ fn a_limit_is_not_shown_without_its_event() {
     }
 }
 
+/// Proves that a limit on the loss of a part of which an array has none does not apply to it and keeps nothing from a verdict: nodes
+/// outside a cluster, controllers in one, of either kind. The only controller of an array can be lost: what then happens is not shown.
+#[test]
+fn limits_on_parts_that_an_array_lacks_do_not_apply() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lost.yaml");
+    let plan = "title: t\ndefaults: { rw: randread, bs: 4k, runtime: 1 }\nstages:\n  alone: { settings: { numjobs: 1 } }\n  lost:\n    events: [{ at: \
+                20%, action: ACTION, with: { PART: 0 } }]\n    optional: true\nrequire:\n  - { says: no read fails, quantity: read.errors, at_most: 0, \
+                stage: alone }\n  - { says: no read fails then, quantity: read.errors, at_most: 0, stage: lost }\n";
+    let cases = [
+        ("composite-flash", "node-failure", "node", Some("it has no nodes")),
+        (
+            "erasure-12-nodes",
+            "controller-failover",
+            "controller",
+            Some("it has no controllers beside its nodes"),
+        ),
+        ("storpool", "controller-failover", "controller", Some("it has no controllers beside its nodes")),
+        ("raid-levels", "controller-failover", "controller", None),
+    ];
+    for (twin, action, part, lacks) in cases {
+        std::fs::write(&path, plan.replace("ACTION", action).replace("PART", part)).unwrap();
+        let run = directory.path().join(twin);
+        let words = ["run", path.to_str().unwrap(), "--target", &format!("twin:{twin}"), "--out"];
+        let output = arraylab(&[&words[..], &[run.to_str().unwrap()]].concat());
+        let printed_text = text(&output.stderr);
+        let page = succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let (code, verdict, counts) = match lacks {
+            Some(_) => (0, "pass", "1 limit kept, 0 not kept, 0 not shown, 1 not applicable"),
+            None => (1, "none", "1 limit kept, 0 not kept, 1 not shown."),
+        };
+        assert_eq!(output.status.code(), Some(code), "{twin}: {printed_text}");
+        assert_eq!(page["verdict"], verdict, "{twin}");
+        assert!(page["sentences"].to_string().contains(counts), "{twin}: {}", page["sentences"]);
+        succeed(&["report", run.to_str().unwrap()]);
+        let html = std::fs::read_to_string(run.join("report.html")).unwrap();
+        let is_all = html.contains("Everything that the plan requires was kept.");
+        assert_eq!(is_all, lacks.is_some(), "{twin}");
+        let word = if lacks.is_some() {
+            "not applicable: no read fails then"
+        } else {
+            "not shown: no read fails then"
+        };
+        assert!(printed_text.contains(word), "{printed_text}");
+        assert!(lacks.is_none_or(|lacks| printed_text.contains(lacks)), "{printed_text}");
+        assert_eq!(page["tables"].to_string().contains("– not applicable"), lacks.is_some(), "{twin}");
+    }
+}
+
 /// Proves that a run that left a stage out resumes as what it was, and that a stage which is not `optional` is refused.
 #[test]
 fn a_stage_that_is_left_out_stays_so() {

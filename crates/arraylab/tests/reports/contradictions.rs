@@ -1,6 +1,6 @@
 //! Contradictions planted in real reports: all of them are caught.
 
-use super::{Reported, reported, samples};
+use super::{Reported, SHORT, reported, samples};
 use serde_json::{Value, json};
 
 /// Contradictions of each seed.
@@ -402,6 +402,28 @@ fn coherent_contradictions_are_caught() {
         plant(&mut json);
         assert_ne!(json, reported.json, "{what}: nothing was planted");
         assert!(is_caught(reported, &json), "{what} was missed");
+    }
+}
+
+/// Proves that a limit cannot be called not applicable where the array has the part, nor not shown where it has none.
+#[test]
+fn limits_that_apply_are_told_from_others() {
+    let stages = ["--stage", "peak", "--stage", "node-lost", "--stage", "controller-lost"];
+    let arguments = [&stages[..], SHORT].concat();
+    for (twin, own, other) in [
+        ("composite-flash", "– not applicable", "– not shown"),
+        ("nas-raid5", "– not shown", "– not applicable"),
+    ] {
+        let reported = reported("purchase", twin, &arguments);
+        assert!(!is_caught(&reported, &reported.json), "{twin}");
+        let mut json = reported.json.clone();
+        let rows = table(&mut json, "required")["rows"].as_array_mut().expect("rows");
+        let is_left_out =
+            |row: &&mut Value| row[7]["text"].as_str().is_some_and(|why| why.contains("left out"));
+        let row =
+            rows.iter_mut().filter(is_left_out).find(|row| row[0]["text"] == own).expect("such a limit");
+        row[0]["text"] = json!(other);
+        assert!(is_caught(&reported, &json), "{twin}: {other} was missed");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::run::Case;
 use serde_json::Value;
 
 impl<'a> Resolver<'a> {
-    /// Returns the verdict of each requirement for each case that must keep it: `pass`, `fail` or `not-shown`.
+    /// Returns the verdict of each requirement for each case that must keep it: `pass`, `fail`, `not-shown` or `not-applicable`.
     pub fn requirements(&self) -> Vec<&'static str> {
         self.rows_of_requirements().into_iter().map(|row| row.0).collect()
     }
@@ -21,12 +21,12 @@ impl<'a> Resolver<'a> {
 
     /// Counts the requirements none of whose cases is in the run, though none was left out with a reason.
     pub(super) fn unselected_requirements(&self) -> usize {
-        let left_out = self.run.manifest["left_out"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_unselected = |row: &&Value| {
             let about = |case: &Case| {
                 Some(case.stage.as_str()) == row["stage"].as_str() && holds(&row["cases"], case)
             };
-            !self.run.cases.iter().any(about) && !left_out.iter().any(|case| case["stage"] == row["stage"])
+            !self.run.cases.iter().any(about)
+                && !self.run.left_out().iter().any(|case| case["stage"] == row["stage"])
         };
         self.run.plan["require"].as_array().into_iter().flatten().filter(is_unselected).count()
     }
@@ -47,7 +47,8 @@ impl<'a> Resolver<'a> {
             let cases = if with.is_empty() { about().collect() } else { with };
             // All cases that would show it were left out, or others selected.
             if cases.is_empty() {
-                verdicts.push(("not-shown", None, quantity));
+                let does_apply = !self.run.is_without_part(stage);
+                verdicts.push((if does_apply { "not-shown" } else { "not-applicable" }, None, quantity));
             }
             for case in cases {
                 let path = format!("{stage}/{}/{quantity}", case.name);

@@ -3,26 +3,18 @@
 use super::quantity::{self, Kind};
 use super::{ReportError, Source, case_name, percentile_words, stage_name};
 use crate::model::{Column, Table};
-use findings::{Cited, Quantity, RequirementRow, RequirementVerdict, Unit, cited};
+use findings::{Cited, Quantity, RequirementRow, RequirementVerdict, cited};
 
 /// A row for each limit and each case that must keep it; those that are not kept come first.
 pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
     let Some(plan) = &source.plan else { return Ok(None) };
     let mut rows = findings::requirements(source.run, plan)?;
-    let count = |wanted: &str, verdict| {
-        let count = rows.iter().filter(|row| row.verdict == verdict).count();
-        Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", wanted))
-    };
-    let caption = cited!(
-        "{} kept, {} not kept, {} not shown",
-        count("pass", RequirementVerdict::Pass).count("limit"),
-        count("fail", RequirementVerdict::Fail).plain(0),
-        count("not-shown", RequirementVerdict::NotShown).plain(0)
-    );
+    let caption = super::verdict::counts(&rows);
     rows.sort_by_key(|row| match row.verdict {
         RequirementVerdict::Fail => 0,
         RequirementVerdict::NotShown => 1,
         RequirementVerdict::Pass => 2,
+        RequirementVerdict::NotApplicable => 3,
     });
     let says_why = rows.iter().any(|row| row.because.is_some());
     Ok((!rows.is_empty()).then(|| Table {
@@ -38,7 +30,7 @@ pub fn sheet(source: &Source<'_>) -> Result<Option<Table>, ReportError> {
             Column::numbers("Measured"),
         ]
         .into_iter()
-        .chain(says_why.then(|| Column::words("Not shown because")))
+        .chain(says_why.then(|| Column::words("Not judged because")))
         .collect(),
         rows: rows.iter().map(|row| cells(source, plan, row, says_why)).collect(),
     }))
@@ -64,6 +56,7 @@ fn cells(source: &Source<'_>, plan: &plan::Plan, row: &RequirementRow, says_why:
         RequirementVerdict::Pass => "✓ PASS",
         RequirementVerdict::Fail => "✗ FAIL",
         RequirementVerdict::NotShown => "– not shown",
+        RequirementVerdict::NotApplicable => "– not applicable",
     };
     // A figure that shows nothing is left to the results.
     let shown = row.measured.filter(|_| row.because.is_none());

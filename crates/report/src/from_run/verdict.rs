@@ -14,23 +14,9 @@ pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError
         Some(plan) => findings::requirements(source.run, plan)?,
         None => Vec::new(),
     };
-    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let (kept, broken, unseen) = (
-        count(RequirementVerdict::Pass),
-        count(RequirementVerdict::Fail),
-        count(RequirementVerdict::NotShown),
-    );
     let mut because = Vec::new();
     if !rows.is_empty() {
-        let of = |count: usize, which: &str| {
-            Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", which))
-        };
-        because.push(cited!(
-            "{} kept, {} not kept, {} not shown.",
-            of(kept, "pass").count("limit"),
-            of(broken, "fail").plain(0),
-            of(unseen, "not-shown").plain(0)
-        ));
+        because.push(cited!("{}.", counts(&rows)));
         because.extend(named("Not kept", failed(&rows)));
         because.extend(constant_tails(source, &rows));
     }
@@ -53,9 +39,12 @@ pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError
         RunVerdict::None => None,
     };
     let manifest = source.manifest;
-    let lacks_stages = !source.left_out_stages().is_empty();
-    let lacks_cases =
-        !manifest.selection.only.is_empty() || !manifest.left_out.is_empty() || manifest.shard.is_some();
+    let is_without_part =
+        |stage: &str| manifest.left_out.iter().any(|case| case.stage == stage && case.is_without_part);
+    let lacks_stages = source.left_out_stages().into_iter().any(|stage| !is_without_part(stage));
+    let lacks_cases = !manifest.selection.only.is_empty()
+        || manifest.left_out.iter().any(|case| !case.is_without_part)
+        || manifest.shard.is_some();
     let meaning = match (passed, rows.is_empty()) {
         (Some(true), _) if lacks_stages => {
             "Everything that the plan requires of the stages that were run was kept; it has others."
@@ -70,6 +59,25 @@ pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError
         (None, false) => "What the plan requires could not all be judged: do not decide on this run alone.",
     };
     Ok(Verdict { passed, meaning, because })
+}
+
+/// Numbers of limits by what came of them; those that do not apply only where there are any.
+pub fn counts(rows: &[RequirementRow]) -> Cited {
+    let count = |verdict, which: &str| {
+        let count = rows.iter().filter(|row| row.verdict == verdict).count();
+        Quantity::new(count as f64, Unit::Count, findings::Source::other("requirements", which))
+    };
+    let counts = cited!(
+        "{} kept, {} not kept, {} not shown",
+        count(RequirementVerdict::Pass, "pass").count("limit"),
+        count(RequirementVerdict::Fail, "fail").plain(0),
+        count(RequirementVerdict::NotShown, "not-shown").plain(0)
+    );
+    if !rows.iter().any(|row| row.verdict == RequirementVerdict::NotApplicable) {
+        return counts;
+    }
+    let other = count(RequirementVerdict::NotApplicable, "not-applicable");
+    cited!("{}, {} not applicable", counts, other.plain(0))
 }
 
 /// Limits that are not kept, each once with the first case of a stage that does not keep it.

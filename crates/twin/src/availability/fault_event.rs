@@ -16,6 +16,12 @@ pub(crate) const NODE: &str = "node";
 /// Remedy where an array has no nodes that could fail.
 const NODES_REMEDY: &str = "give the array `nodes:`, and pools over them";
 
+/// Returns the error of an event that takes a controller of a cluster.
+pub(crate) fn no_controllers(event: &'static str) -> TwinError {
+    let (part, remedy) = ("controllers beside its nodes", "these fail as a whole, by `node-failure`");
+    TwinError::NoSuchPart { event, part, remedy }
+}
+
 /// Fault or maintenance event of an array of drives behind controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultEvent {
@@ -68,8 +74,10 @@ impl Capabilities {
             Event::FirmwareUpdate | Event::ControllerFailover => {
                 let is_failover = event == Event::ControllerFailover;
                 let controllers = if is_failover { self.controllers } else { 0 };
-                if let Some(remedy) = self.update_remedy {
-                    return refused(remedy);
+                match self.update_remedy {
+                    Some(_) if is_failover && self.nodes > 0 => return Err(no_controllers(event.name())),
+                    Some(remedy) => return refused(remedy),
+                    None => {}
                 }
                 if self.is_busy {
                     return Err(TwinError::Busy { event: event.name() });
@@ -83,7 +91,8 @@ impl Capabilities {
             }
             Event::NodeFailure | Event::NodeReplacement => {
                 if self.nodes == 0 {
-                    return refused(NODES_REMEDY);
+                    let (event, part) = (event.name(), "nodes");
+                    return Err(TwinError::NoSuchPart { event, part, remedy: NODES_REMEDY });
                 }
                 self.check_number(event, NODE, self.nodes, arguments)?;
                 let node = arguments.get(NODE).and_then(Value::as_u64).unwrap_or(0) as u32;
@@ -156,14 +165,18 @@ mod tests {
         }
     }
 
-    /// Proves that what an array is not described for, and what has to wait, is refused with the reason.
+    /// Proves that what an array is not described for, what it has no part of, and what has to wait, is refused with the reason.
     #[test]
     fn what_cannot_be_is_refused() {
-        let lone = Capabilities { update_remedy: Some("describe it"), ..ALL };
+        let cluster = Capabilities { update_remedy: Some("describe it"), ..ALL };
+        let lone = Capabilities { nodes: 0, ..cluster };
         let says = |capabilities: &Capabilities, action: &str| {
             capabilities.fault_event(action, &Map::new()).unwrap_err().to_string()
         };
         assert!(says(&lone, "controller-failover").contains("describe it"));
+        assert!(says(&cluster, "firmware-update").contains("describe it"));
+        assert!(says(&cluster, "controller-failover").contains("it has no controllers beside its nodes"));
+        assert!(says(&lone, "node-failure").contains("it has no nodes"));
         assert!(says(&Capabilities { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
     }
 }

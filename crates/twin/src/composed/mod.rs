@@ -74,8 +74,7 @@ use wear::Wear;
 const REBUILD_LEFT_NS: u64 = 120_000_000_000;
 
 /// Remedy where controllers of such an array cannot leave.
-const UPDATE_REMEDY: &str =
-    "it needs two controllers in one array; nodes of a cluster fail as a whole, by `node-failure`";
+const UPDATE_REMEDY: &str = "it needs two controllers in one array";
 
 /// Event that takes a snapshot of all volumes.
 const SNAPSHOT: &str = "snapshot";

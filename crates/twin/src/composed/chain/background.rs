@@ -11,9 +11,9 @@ use super::request::{Owner, Request};
 use super::row::Row;
 use super::services::NodeService;
 use super::{Chain, ChainView};
-use crate::TwinError;
-use crate::availability::NODE;
+use crate::availability::{NODE, no_controllers};
 use crate::settings::{bad, numbered};
+use crate::{Event, TwinError};
 
 /// Events of such arrays.
 const KNOWN: &str = "limit, template, drive-failure, drive-replacement, drive-slow, node-failure, node-replacement, service-stop and service-start";
@@ -65,6 +65,9 @@ impl ScheduledEvent {
             DRIVE_FAILURE | "drive-replacement" => &["drive"],
             NODE_FAILURE | NODE_REPLACEMENT => &[NODE],
             SERVICE_STOP | SERVICE_START => &["service"],
+            _ if action == Event::ControllerFailover.name() => {
+                return Err(no_controllers(Event::ControllerFailover.name()));
+            }
             _ => {
                 return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
             }
