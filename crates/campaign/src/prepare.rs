@@ -8,7 +8,7 @@ use crate::real::{
     WatchSettings, may_come_from_driver, not_of_fio, note_recovered, recovered, watched_devices,
 };
 use crate::remote::RunHost;
-use crate::simulated::Simulator;
+use crate::simulated::{CaseChecks, Simulator};
 use crate::targets::target_of;
 use crate::{CampaignError, inventory, pictures, remote, shards};
 use diagnostic::{Problem, full_text};
@@ -518,12 +518,13 @@ fn check_twin(
     let mut capacity_bytes = 0;
     // Reasons why optional stages are left out: events that the twin does not have, or of parts that it does not have.
     let mut reasons: BTreeMap<String, TwinError> = BTreeMap::new();
+    let mut checks = CaseChecks::new(&simulator);
     for (index, case) in cases.iter().enumerate() {
         if reasons.contains_key(&case.stage) {
             continue;
         }
         let previous = index.checked_sub(1).map(|previous| &cases[previous]);
-        let built = match simulator.check(case, previous) {
+        capacity_bytes = match checks.check(case, previous) {
             Err(CampaignError::Twin { source, .. })
                 if is_optional(case)
                     && matches!(*source, TwinError::NoSuchEvent { .. } | TwinError::NoSuchPart { .. }) =>
@@ -533,7 +534,6 @@ fn check_twin(
             }
             checked => checked?,
         };
-        capacity_bytes = load::Device::capacity_bytes(&built);
         if case.loads.is_empty() {
             check_load(case, &case.load, capacity_bytes)?;
         }

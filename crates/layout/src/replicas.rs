@@ -39,6 +39,7 @@ impl ReplicaSpec {
             pieces: &pieces,
             held: vec![0; pieces.len()],
             chance: SplitMix64(self.seed),
+            candidates: vec![Vec::new(); self.groups.len()],
         };
         let mut entries = Vec::with_capacity(objects as usize * self.groups.len());
         let mut chosen = Vec::with_capacity(self.groups.len());
@@ -108,36 +109,34 @@ struct Placer<'a> {
     pieces: &'a [u32],
     held: Vec<u32>,
     chance: SplitMix64,
+    /// Drives for each role of the object that is being placed: how many objects a drive holds, a random number, the drive.
+    candidates: Vec<Vec<(u32, u64, DriveIndex)>>,
 }
 
 impl Placer<'_> {
     /// Chooses a drive for the next role and all after it; takes a choice back where it leaves a later role
     /// without a node of its own. At most eight roles deep.
     fn choose_rest(&mut self, chosen: &mut Vec<DriveIndex>) -> bool {
-        let Some(group) = self.spec.groups.get(chosen.len()) else { return true };
-        let mut candidates: Vec<(u32, u64, DriveIndex)> = group
-            .iter()
-            .copied()
-            .filter(|&drive| {
-                let index = usize::from(drive);
-                self.held[index] < self.pieces[index]
-                    && chosen
-                        .iter()
-                        .all(|&other| self.spec.nodes[usize::from(other)] != self.spec.nodes[index])
-            })
-            .map(|drive| (self.held[usize::from(drive)], 0, drive))
-            .collect();
-        for candidate in &mut candidates {
-            candidate.1 = self.chance.below(u64::MAX);
-        }
-        candidates.sort_unstable();
-        for (_, _, drive) in candidates {
-            chosen.push(drive);
-            if self.choose_rest(chosen) {
-                return true;
+        let role = chosen.len();
+        let Some(group) = self.spec.groups.get(role) else { return true };
+        let mut candidates = std::mem::take(&mut self.candidates[role]);
+        candidates.clear();
+        candidates.extend(group.iter().copied().filter_map(|drive| {
+            let index = usize::from(drive);
+            let is_free = self.held[index] < self.pieces[index]
+                && chosen.iter().all(|&other| self.spec.nodes[usize::from(other)] != self.spec.nodes[index]);
+            is_free.then(|| (self.held[index], self.chance.below(u64::MAX), drive))
+        }));
+        // Nearly always the first that is tried will do, so the rest is not sorted.
+        let mut is_placed = false;
+        while !is_placed && let Some(least) = (0..candidates.len()).min_by_key(|&at| candidates[at]) {
+            chosen.push(candidates.swap_remove(least).2);
+            is_placed = self.choose_rest(chosen);
+            if !is_placed {
+                chosen.pop();
             }
-            chosen.pop();
         }
-        false
+        self.candidates[role] = candidates;
+        is_placed
     }
 }

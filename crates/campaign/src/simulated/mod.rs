@@ -1,11 +1,13 @@
 //! Cases on a twin, in simulated time.
 
+mod case_checks;
 mod case_run;
 mod concurrent;
 mod timed_events;
 mod twin_cache;
 mod unwritten;
 
+pub use case_checks::CaseChecks;
 pub use twin_cache::TwinCache;
 
 use crate::CampaignError;
@@ -103,12 +105,7 @@ impl Simulator {
         Twin::settings(&self.description).iter().any(|setting| setting.name == name)
     }
 
-    /// The twin of a case in the state in which the case begins where it continues none.
-    pub fn build(&self, case: &Case) -> Result<Twin, CampaignError> {
-        self.build_as(case, None)
-    }
-
-    /// The same; `unwritten` is the state where no writes precede the case: cases that continue each other show what
+    /// The twin of a case in the state in which the case begins where it continues none; `unwritten` is the state where no writes precede the case: cases that continue each other show what
     /// first and later passes do to an array that nobody has written yet.
     fn build_as(&self, case: &Case, unwritten: Option<&str>) -> Result<Twin, CampaignError> {
         let settings = self.twin_settings(case, unwritten)?;
@@ -141,20 +138,6 @@ impl Simulator {
             }
         }
         Ok(settings)
-    }
-
-    /// Refuses a case that the twin cannot simulate, before anything is written.
-    pub fn check(&self, case: &Case, previous: Option<&Case>) -> Result<Twin, CampaignError> {
-        if let Some(previous) = previous.filter(|_| case.continues)
-            && previous.settings_of(SettingScope::Array) != case.settings_of(SettingScope::Array)
-        {
-            return Err(Problem::new(format!(
-                "stage `{}`: `{}` continues `{}` with other array settings, which a twin cannot do: it is built with its settings",
-                case.stage, case.name, previous.name
-            ))
-            .into());
-        }
-        self.check_on(self.build(case)?, case)
     }
 
     /// Refuses a case that its twin cannot simulate.
