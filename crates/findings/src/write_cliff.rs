@@ -8,7 +8,7 @@ mod search;
 
 use crate::finding::Finding;
 use crate::observation::{Flow, Interval, ObservedCase, rate_over};
-use crate::statistics::{mean, slope};
+use crate::statistics::{mean, median, slope};
 use crate::{Fall, NoWriteCliff, Recovery, WriteCliff};
 use search::{Found, INTERVALS_LEAST, search};
 
@@ -40,10 +40,17 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
         );
         return Some(none(reason, None));
     }
-    Some(match search(&rates) {
+    Some(match search(&rates, scatter(&counted)) {
         Found::Nothing { reason, smallest_visible_percent } => none(reason, smallest_visible_percent),
         Found::Falls(falls) => describe(case, &counted, &falls),
     })
+}
+
+/// Relative scatter of rates that chance alone makes: of n I/Os in an interval it is 1 ÷ √n where none waits for another (Poisson), less
+/// where they follow each other. Neighbours with the same few I/Os look as if there were none.
+fn scatter(counted: &[Interval]) -> f64 {
+    let ios = median(counted.iter().map(|interval| interval.write.ios));
+    1.0 / ios.max(1.0).sqrt()
 }
 
 fn describe(case: &ObservedCase, counted: &[Interval], falls: &search::Falls) -> Finding {

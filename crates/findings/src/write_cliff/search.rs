@@ -67,8 +67,8 @@ pub(super) struct Falls {
     pub noise_percent: f64,
 }
 
-/// Looks for falls in rates of equal intervals.
-pub(super) fn search(rates: &[f64]) -> Found {
+/// Looks for falls in rates of equal intervals, whose noise is no less than `scatter`.
+pub(super) fn search(rates: &[f64], scatter: f64) -> Found {
     let typical = median(rates.iter().copied());
     if typical <= 0.0 {
         let reason = "nothing was written in more than half of the intervals".to_owned();
@@ -76,8 +76,8 @@ pub(super) fn search(rates: &[f64]) -> Found {
     }
     // A stall is a rate of zero, which has no logarithm; a hundredth of the median is as much of an outlier.
     let logs: Vec<f64> = rates.iter().map(|rate| libm::log(rate.max(typical / 100.0))).collect();
-    let (clean, outliers) = without_outliers(&logs);
-    let mut sigma = noise_sigma(&clean).max(SIGMA_LEAST);
+    let (clean, outliers) = without_outliers(&logs, scatter);
+    let mut sigma = noise_sigma(&clean).max(SIGMA_LEAST).max(scatter);
     let mut points = segment(&clean, sigma);
     let hanging = hanging_together(&clean, &points);
     if hanging > sigma {
@@ -112,8 +112,8 @@ fn segment(series: &[f64], sigma: f64) -> Vec<usize> {
 
 /// Replaces outliers by the median of their neighbours (Hampel's filter). The edge of a step is no outlier: of the
 /// seven values around it four are at its own level.
-fn without_outliers(series: &[f64]) -> (Vec<f64>, Vec<bool>) {
-    let sigma = noise_sigma(series).max(4.0 * SIGMA_LEAST);
+fn without_outliers(series: &[f64], scatter: f64) -> (Vec<f64>, Vec<bool>) {
+    let sigma = noise_sigma(series).max(4.0 * SIGMA_LEAST).max(scatter);
     let at = |index: usize| {
         let from = index.saturating_sub(OUTLIER_NEIGHBOURS);
         let to = (index + OUTLIER_NEIGHBOURS + 1).min(series.len());
