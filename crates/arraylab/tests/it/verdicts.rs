@@ -188,7 +188,7 @@ fn a_limit_is_not_shown_without_its_event() {
 }
 
 /// Proves that a limit on the loss of a part of which an array has none does not apply to it and keeps nothing from a verdict: nodes
-/// outside a cluster, controllers in one, of either kind. The only controller of an array can be lost: what then happens is not shown.
+/// outside a cluster, controllers in one, of either kind. The only controller of an array can be lost, and so can what is lost beside such a part: what then happens is not shown.
 #[test]
 fn limits_on_parts_that_an_array_lacks_do_not_apply() {
     let directory = tempfile::tempdir().unwrap();
@@ -206,10 +206,12 @@ fn limits_on_parts_that_an_array_lacks_do_not_apply() {
         ),
         ("storpool", "controller-failover", "controller", Some("it has no controllers beside its nodes")),
         ("raid-levels", "controller-failover", "controller", None),
+        // A drive is lost beside the node that there is not: what that does is not shown.
+        ("composite-flash", "drive-failure }, { at: 30%, action: node-failure", "node", None),
     ];
-    for (twin, action, part, lacks) in cases {
+    for (number, (twin, action, part, lacks)) in cases.into_iter().enumerate() {
         std::fs::write(&path, plan.replace("ACTION", action).replace("PART", part)).unwrap();
-        let run = directory.path().join(twin);
+        let run = directory.path().join(number.to_string());
         let words = ["run", path.to_str().unwrap(), "--target", &format!("twin:{twin}"), "--out"];
         let output = arraylab(&[&words[..], &[run.to_str().unwrap()]].concat());
         let printed_text = text(&output.stderr);

@@ -26,7 +26,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use storage_target::TwinSpec;
 use store::{CaseOutcome, CaseStatus, LoadOutcome};
-use twin::{ArrayDescription, Twin};
+use twin::{ArrayDescription, Twin, TwinError};
 use units::human_duration;
 use unwritten::UnwrittenReads;
 
@@ -105,8 +105,8 @@ impl Simulator {
         Twin::settings(&self.description).iter().any(|setting| setting.name == name)
     }
 
-    /// The twin of a case in the state in which the case begins where it continues none; `unwritten` is the state where no writes precede the case: cases that continue each other show what
-    /// first and later passes do to an array that nobody has written yet.
+    /// The twin of a case in the state in which the case begins where it continues none. `unwritten` is the state where no writes
+    /// precede the case: cases that continue each other show what first and later passes do to an array that nobody has written yet.
     fn build_as(&self, case: &Case, unwritten: Option<&str>) -> Result<Twin, CampaignError> {
         let settings = self.twin_settings(case, unwritten)?;
         Twin::build(&self.description, &settings, case.load.seed).map_err(|source| twin_error(case, source))
@@ -144,12 +144,24 @@ impl Simulator {
     fn check_on(&self, mut twin: Twin, case: &Case) -> Result<Twin, CampaignError> {
         concurrent::check(&mut twin, case)?;
         let conditional = case.conditional_events.iter().map(|event| (&event.action, &event.arguments));
+        let (mut is_possible, mut without_part) = (false, None);
         for (action, arguments) in
             case.events.iter().map(|event| (&event.action, &event.arguments)).chain(conditional)
         {
-            twin.clone().act(0, action, arguments).map_err(|source| twin_error(case, source))?;
+            match twin.clone().act(0, action, arguments) {
+                Ok(()) => is_possible = true,
+                Err(source @ TwinError::NoSuchPart { .. }) => without_part = without_part.or(Some(source)),
+                Err(source) => return Err(twin_error(case, source)),
+            }
         }
-        Ok(twin)
+        match without_part {
+            None => Ok(twin),
+            // What else happens in the case the array has to survive.
+            Some(TwinError::NoSuchPart { event, remedy, .. }) if is_possible => {
+                Err(twin_error(case, TwinError::NoSuchEvent { event, remedy }))
+            }
+            Some(source) => Err(twin_error(case, source)),
+        }
     }
 
     /// An outcome for each load of a case, with nothing counted yet.
@@ -236,7 +248,7 @@ pub fn condition_after(written: &Preconditioning) -> &'static str {
     }
 }
 
-fn twin_error(case: &Case, source: twin::TwinError) -> CampaignError {
+fn twin_error(case: &Case, source: TwinError) -> CampaignError {
     CampaignError::Twin { stage: case.stage.clone(), case: case.name.clone(), source: Box::new(source) }
 }
 
