@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print_notice;
 use crate::table::{Align, render};
-use findings::{RequirementRow, RequirementVerdict, RunVerdict};
+use findings::{RequirementRow, RequirementVerdict};
 use std::path::Path;
 use store::Run;
 
@@ -42,10 +42,10 @@ pub fn say_sheet(directory: &Path) -> Result<bool, Failure> {
             print_notice(&format!("{}: {} ({}): {because}", word(row.verdict), row.says, place(row)));
         }
     }
-    let does_count =
-        |row: &RequirementRow| row.is_selected && row.verdict != RequirementVerdict::NotApplicable;
-    let counting: Vec<RequirementRow> = rows.into_iter().filter(does_count).collect();
-    Ok(counting.is_empty() || findings::run_verdict(&counting) == RunVerdict::Pass)
+    let is_kept = |row: &RequirementRow| {
+        matches!(row.verdict, RequirementVerdict::Pass | RequirementVerdict::NotApplicable)
+    };
+    Ok(rows.iter().filter(|row| row.is_selected).all(is_kept))
 }
 
 /// Stage and case; the stage alone where none of its cases was selected.

@@ -16,10 +16,10 @@ pub(crate) const NODE: &str = "node";
 /// Remedy where an array has no nodes that could fail.
 const NODES_REMEDY: &str = "give the array `nodes:`, and pools over them";
 
-/// Returns the error of an event that takes a controller of a cluster.
-pub(crate) fn no_controllers(event: &'static str) -> TwinError {
+/// Returns the error of the event that takes a controller of a cluster.
+pub(crate) fn no_controllers() -> TwinError {
     let (part, remedy) = ("controllers beside its nodes", "these fail as a whole, by `node-failure`");
-    TwinError::NoSuchPart { event, part, remedy }
+    TwinError::NoSuchPart { event: Event::ControllerFailover.name(), part, remedy }
 }
 
 /// Fault or maintenance event of an array of drives behind controllers.
@@ -75,7 +75,7 @@ impl Capabilities {
                 let is_failover = event == Event::ControllerFailover;
                 let controllers = if is_failover { self.controllers } else { 0 };
                 match self.update_remedy {
-                    Some(_) if is_failover && self.nodes > 0 => return Err(no_controllers(event.name())),
+                    Some(_) if is_failover && self.nodes > 0 => return Err(no_controllers()),
                     Some(remedy) => return refused(remedy),
                     None => {}
                 }

@@ -65,9 +65,7 @@ impl ScheduledEvent {
             DRIVE_FAILURE | "drive-replacement" => &["drive"],
             NODE_FAILURE | NODE_REPLACEMENT => &[NODE],
             SERVICE_STOP | SERVICE_START => &["service"],
-            _ if action == Event::ControllerFailover.name() => {
-                return Err(no_controllers(Event::ControllerFailover.name()));
-            }
+            _ if action == Event::ControllerFailover.name() => return Err(no_controllers()),
             _ => {
                 return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
             }
