@@ -44,12 +44,12 @@ pub enum TwinError {
         /// Event that it has in place of it, or description that has the part.
         remedy: &'static str,
     },
-    /// An event that no such array knows.
-    #[error("this array cannot do `{event}`; it can do {known}")]
+    /// An event that no array has.
+    #[error("there is no event `{event}`; there are {known}")]
     UnknownEvent {
         /// The event as given.
         event: String,
-        /// All it can do, for the message.
+        /// All there are, for the message.
         known: String,
     },
     /// An event that is told something it has no use for.

@@ -1,5 +1,8 @@
 //! Events that a plan or a user can trigger on a twin, and notes about what followed.
 
+use crate::TwinError;
+use crate::slow::DRIVE_SLOW;
+
 /// Event that can be triggered on a twin at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
@@ -15,22 +18,49 @@ pub enum Event {
     NodeFailure,
     /// A new node with empty drives takes the place of a lost one.
     NodeReplacement,
+    /// A service of a node stops.
+    ServiceStop,
+    /// A service of a node starts again.
+    ServiceStart,
+    /// Parts of a volume's limit are set or lifted.
+    Limit,
+    /// A volume is moved to another pool.
+    Template,
+    /// A snapshot of all volumes is taken.
+    Snapshot,
+    /// The oldest snapshot is deleted.
+    SnapshotDeletion,
+    /// The link to the second array is cut.
+    MirrorLinkFailure,
+    /// The link to the second array is back.
+    MirrorLinkRecovery,
 }
 
 impl Event {
-    /// All that plans can name without telling more.
-    pub(crate) const ALL: [Event; 6] = [
+    /// All that models of arrays carry out. `drive-slow` is not among them: the twin does it itself.
+    const ALL: [Event; 14] = [
         Event::FirmwareUpdate,
         Event::DriveFailure,
         Event::DriveReplacement,
         Event::ControllerFailover,
         Event::NodeFailure,
         Event::NodeReplacement,
+        Event::ServiceStop,
+        Event::ServiceStart,
+        Event::Limit,
+        Event::Template,
+        Event::Snapshot,
+        Event::SnapshotDeletion,
+        Event::MirrorLinkFailure,
+        Event::MirrorLinkRecovery,
     ];
 
-    /// The event of that name in plans.
-    pub fn from_name(name: &str) -> Option<Event> {
-        Event::ALL.into_iter().find(|event| event.name() == name)
+    /// The event of that name in plans, whichever arrays have it; an error names all there are.
+    pub(crate) fn parse(name: &str) -> Result<Event, TwinError> {
+        Event::ALL.into_iter().find(|event| event.name() == name).ok_or_else(|| {
+            let known = Event::ALL.map(Event::name).into_iter().chain([DRIVE_SLOW]).collect::<Vec<_>>();
+            TwinError::UnknownEvent { event: name.to_owned(), known: known.join(", ") }
+        })
     }
 
     /// Its name in plans.
@@ -42,6 +72,14 @@ impl Event {
             Event::ControllerFailover => "controller-failover",
             Event::NodeFailure => "node-failure",
             Event::NodeReplacement => "node-replacement",
+            Event::ServiceStop => "service-stop",
+            Event::ServiceStart => "service-start",
+            Event::Limit => "limit",
+            Event::Template => "template",
+            Event::Snapshot => "snapshot",
+            Event::SnapshotDeletion => "snapshot-deletion",
+            Event::MirrorLinkFailure => "mirror-link-failure",
+            Event::MirrorLinkRecovery => "mirror-link-recovery",
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct Twin {
 /// Event scheduled on a twin.
 #[derive(Debug, Clone)]
 enum ScheduledEvent {
-    Action { name: String, arguments: Map<String, Value> },
+    Model { event: Event, arguments: Map<String, Value> },
     Slow(Change),
 }
 
@@ -120,8 +120,9 @@ impl Twin {
             self.plan(at_ns, ScheduledEvent::Slow(change));
             return Ok(());
         }
-        self.model.can_act(action, arguments)?;
-        self.plan(at_ns, ScheduledEvent::Action { name: action.to_owned(), arguments: arguments.clone() });
+        let event = Event::parse(action)?;
+        self.model.can_act(event, arguments)?;
+        self.plan(at_ns, ScheduledEvent::Model { event, arguments: arguments.clone() });
         Ok(())
     }
 
@@ -145,7 +146,7 @@ impl Twin {
         let end_ns = self.time_ns().saturating_add(left_ns);
         self.scheduled.iter().rev().take_while(|&&(at_ns, _)| at_ns < end_ns).any(|(_, scheduled)| {
             match scheduled {
-                ScheduledEvent::Action { name, .. } => self.model.is_chaotic_after(name),
+                ScheduledEvent::Model { event, .. } => self.model.is_chaotic_after(*event),
                 ScheduledEvent::Slow(_) => false,
             }
         })
@@ -163,9 +164,7 @@ impl Twin {
         {
             let at_ns = self.next_event_ns.max(self.now_ns());
             match scheduled {
-                ScheduledEvent::Action { name, arguments } => {
-                    self.model.act(at_ns, name, arguments);
-                }
+                ScheduledEvent::Model { event, arguments } => self.model.act(at_ns, *event, arguments),
                 ScheduledEvent::Slow(change) => {
                     let change = *change;
                     // It acts at once, so the model must have come to its moment.

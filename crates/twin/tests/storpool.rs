@@ -507,7 +507,13 @@ fn what_cannot_be_is_refused() {
     assert!(build(json!({ "raid": 5 })).contains("raid"));
     let mut twin = self::build(on("nvme", "client"));
     let mut act = |action: &str, value: Value| twin.act(0, action, &settings(value)).unwrap_err();
-    assert!(matches!(act("firmware-update", json!({})), TwinError::UnknownEvent { .. }));
+    assert!(matches!(act("earthquake", json!({})), TwinError::UnknownEvent { .. }));
+    assert!(matches!(act("controller-failover", json!({})), TwinError::NoSuchPart { .. }));
+    for event in
+        ["firmware-update", "snapshot", "snapshot-deletion", "mirror-link-failure", "mirror-link-recovery"]
+    {
+        assert!(matches!(act(event, json!({})), TwinError::NoSuchEvent { .. }), "{event}");
+    }
     for (action, value) in [
         ("limit", json!({ "iops": -1 })),
         ("limit", json!({ "burst": 3 })),

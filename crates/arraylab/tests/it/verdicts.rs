@@ -188,8 +188,8 @@ fn a_limit_is_not_shown_without_its_event() {
 }
 
 /// Proves that a limit on the loss of a part of which an array has none does not apply to it and keeps nothing from a verdict: nodes
-/// outside a cluster, controllers in one, of either kind. The only controller of an array can be lost, and so can what is lost beside
-/// such a part: what then happens is not shown.
+/// outside a cluster, controllers in one, of either kind, services where there are none. The only controller of an array can be lost,
+/// and so can what is lost beside such a part: what then happens is not shown, nor is what only other arrays do.
 #[test]
 fn limits_on_parts_that_an_array_lacks_do_not_apply() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,6 +207,11 @@ fn limits_on_parts_that_an_array_lacks_do_not_apply() {
         ),
         ("storpool", "controller-failover", "controller", Some("it has no controllers beside its nodes")),
         ("raid-levels", "controller-failover", "controller", None),
+        ("raid-levels", "service-stop", "service", Some("it has no services on nodes")),
+        // What other arrays do, and this one not, it may have to do: nobody knows.
+        ("raid-levels", "limit", "iops", None),
+        ("storpool", "firmware-update", "controller", None),
+        ("storpool", "snapshot", "volume", None),
         // A drive is lost beside the node that there is not: what that does is not shown.
         ("composite-flash", "drive-failure }, { at: 30%, action: node-failure", "node", None),
     ];

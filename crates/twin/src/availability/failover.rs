@@ -109,15 +109,13 @@ impl Failover {
         self.serves_on = true;
     }
 
-    /// Returns what can happen to an array of these controllers, so many drives and so many nodes, 0 where it is no
-    /// cluster. `update_remedy` lets its controllers leave, where its description does not.
-    pub fn capabilities(&self, drives: u32, nodes: u32, update_remedy: &'static str) -> Capabilities {
+    /// Returns what can happen to an array of these controllers and nothing else.
+    pub fn capabilities(&self) -> Capabilities {
         Capabilities {
-            drives,
-            nodes,
             controllers: self.presence.len() as u32,
-            update_remedy: self.update.is_none().then_some(update_remedy),
+            can_fail_over: self.update.is_some(),
             is_busy: self.next_step.is_some(),
+            ..Capabilities::default()
         }
     }
 

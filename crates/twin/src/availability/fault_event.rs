@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::loss::{DRIVE, drive_of};
 use crate::settings::bad;
-use crate::slow::DRIVE_SLOW;
 use crate::{Event, TwinError};
 
 /// Argument of an event: the controller's number.
@@ -15,6 +14,10 @@ pub(crate) const NODE: &str = "node";
 
 /// Remedy where an array has no nodes that could fail.
 const NODES_REMEDY: &str = "give the array `nodes:`, and pools over them";
+/// Remedy where controllers cannot leave.
+pub(crate) const FAILOVER_REMEDY: &str = "it needs two controllers in one array";
+/// Remedy where an array has no chains of replicas.
+const CHAIN_REMEDY: &str = "it needs pools with `path: chain`";
 
 /// Returns the error of the event that takes a controller of a cluster.
 pub(crate) fn no_controllers() -> TwinError {
@@ -37,31 +40,38 @@ pub(crate) enum FaultEvent {
     NodeFails(u32),
     /// A new node takes the place of a lost one.
     NodeIsReplaced(u32),
+    /// A snapshot of all volumes is taken.
+    Snapshot,
+    /// The oldest snapshot is deleted.
+    SnapshotDeletion,
+    /// The link to the second array is cut.
+    MirrorLinkFails,
+    /// The link to the second array is back.
+    MirrorLinkIsBack,
 }
 
 /// Capabilities of an array that decide which events it accepts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Capabilities {
     /// Drives of its set.
     pub drives: u32,
     pub controllers: u32,
     /// Nodes of a cluster; 0 of an array that is none.
     pub nodes: u32,
-    /// Description that would let its controllers leave, where its own does not.
-    pub update_remedy: Option<&'static str>,
+    /// A controller can take over what another one served.
+    pub can_fail_over: bool,
     /// A controller is away, or a verification goes on.
     pub is_busy: bool,
+    pub has_snapshots: bool,
+    /// It copies its writes to a second array.
+    pub has_mirror: bool,
 }
 
 impl Capabilities {
     /// Reads an event and what it is told; refuses what this array cannot do.
-    pub fn fault_event(&self, action: &str, arguments: &Map<String, Value>) -> Result<FaultEvent, TwinError> {
-        let Some(event) = Event::from_name(action) else {
-            let known = Event::ALL.map(Event::name).into_iter().chain([DRIVE_SLOW]);
-            let known = known.collect::<Vec<_>>().join(", ");
-            return Err(TwinError::UnknownEvent { event: action.to_owned(), known });
-        };
+    pub fn fault_event(&self, event: Event, arguments: &Map<String, Value>) -> Result<FaultEvent, TwinError> {
         let refused = |remedy| Err(TwinError::NoSuchEvent { event: event.name(), remedy });
+        let lacks = |part, remedy| Err(TwinError::NoSuchPart { event: event.name(), part, remedy });
         match event {
             Event::DriveFailure | Event::DriveReplacement => {
                 self.check_number(event, DRIVE, self.drives, arguments)?;
@@ -74,10 +84,9 @@ impl Capabilities {
             Event::FirmwareUpdate | Event::ControllerFailover => {
                 let is_failover = event == Event::ControllerFailover;
                 let controllers = if is_failover { self.controllers } else { 0 };
-                match self.update_remedy {
-                    Some(_) if is_failover && self.nodes > 0 => return Err(no_controllers()),
-                    Some(remedy) => return refused(remedy),
-                    None => {}
+                if !self.can_fail_over {
+                    let is_of_nodes = is_failover && self.nodes > 0;
+                    return if is_of_nodes { Err(no_controllers()) } else { refused(FAILOVER_REMEDY) };
                 }
                 if self.is_busy {
                     return Err(TwinError::Busy { event: event.name() });
@@ -91,8 +100,7 @@ impl Capabilities {
             }
             Event::NodeFailure | Event::NodeReplacement => {
                 if self.nodes == 0 {
-                    let (event, part) = (event.name(), "nodes");
-                    return Err(TwinError::NoSuchPart { event, part, remedy: NODES_REMEDY });
+                    return lacks("nodes", NODES_REMEDY);
                 }
                 self.check_number(event, NODE, self.nodes, arguments)?;
                 let node = arguments.get(NODE).and_then(Value::as_u64).unwrap_or(0) as u32;
@@ -101,6 +109,26 @@ impl Capabilities {
                     _ => FaultEvent::NodeIsReplaced(node),
                 })
             }
+            Event::Snapshot | Event::SnapshotDeletion if !self.has_snapshots => {
+                refused("give the array `snapshots:`")
+            }
+            Event::MirrorLinkFailure | Event::MirrorLinkRecovery if !self.has_mirror => {
+                refused("give the array `mirror:`")
+            }
+            Event::Snapshot
+            | Event::SnapshotDeletion
+            | Event::MirrorLinkFailure
+            | Event::MirrorLinkRecovery => {
+                self.check_number(event, "", 0, arguments)?;
+                Ok(match event {
+                    Event::Snapshot => FaultEvent::Snapshot,
+                    Event::SnapshotDeletion => FaultEvent::SnapshotDeletion,
+                    Event::MirrorLinkFailure => FaultEvent::MirrorLinkFails,
+                    _ => FaultEvent::MirrorLinkIsBack,
+                })
+            }
+            Event::ServiceStop | Event::ServiceStart => lacks("services on nodes", CHAIN_REMEDY),
+            Event::Limit | Event::Template => refused(CHAIN_REMEDY),
         }
     }
 
@@ -129,8 +157,15 @@ impl Capabilities {
 mod tests {
     use super::*;
 
-    const ALL: Capabilities =
-        Capabilities { drives: 6, controllers: 2, nodes: 3, update_remedy: None, is_busy: false };
+    const ALL: Capabilities = Capabilities {
+        drives: 6,
+        controllers: 2,
+        nodes: 3,
+        can_fail_over: true,
+        is_busy: false,
+        has_snapshots: true,
+        has_mirror: true,
+    };
 
     fn arguments_of(name: &str, value: Value) -> Map<String, Value> {
         Map::from_iter([(name.to_owned(), value)])
@@ -140,7 +175,8 @@ mod tests {
     /// there, things nobody asked for and unknown events are refused.
     #[test]
     fn events_name_their_parts() {
-        let read = |action: &str, arguments: Map<String, Value>| ALL.fault_event(action, &arguments);
+        let read =
+            |action: &str, arguments: Map<String, Value>| ALL.fault_event(Event::parse(action)?, &arguments);
         let none = Map::new;
         assert_eq!(read("drive-failure", none()), Ok(FaultEvent::DriveFails(0)));
         assert_eq!(read("drive-failure", arguments_of("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
@@ -153,12 +189,15 @@ mod tests {
             Ok(FaultEvent::ControllerFails(1))
         );
         assert_eq!(read("firmware-update", none()), Ok(FaultEvent::FirmwareUpdate));
+        assert_eq!(read("snapshot-deletion", none()), Ok(FaultEvent::SnapshotDeletion));
+        assert_eq!(read("mirror-link-failure", none()), Ok(FaultEvent::MirrorLinkFails));
         for (action, arguments) in [
             ("drive-failure", arguments_of("drive", 6.into())),
             ("drive-failure", arguments_of("drive", "x".into())),
             ("drive-failure", arguments_of("disk", 1.into())),
             ("controller-failover", arguments_of("controller", 2.into())),
             ("firmware-update", arguments_of("controller", 0.into())),
+            ("snapshot", arguments_of("volume", "lun".into())),
             ("earthquake", none()),
         ] {
             assert!(read(action, arguments.clone()).is_err(), "{action} {arguments:?}");
@@ -168,15 +207,21 @@ mod tests {
     /// Proves that what an array is not described for, what it has no part of, and what has to wait, is refused with the reason.
     #[test]
     fn what_cannot_be_is_refused() {
-        let cluster = Capabilities { update_remedy: Some("describe it"), ..ALL };
+        let cluster = Capabilities { can_fail_over: false, ..ALL };
         let lone = Capabilities { nodes: 0, ..cluster };
-        let says = |capabilities: &Capabilities, action: &str| {
-            capabilities.fault_event(action, &Map::new()).unwrap_err().to_string()
+        let says = |capabilities: &Capabilities, event: Event| {
+            capabilities.fault_event(event, &Map::new()).unwrap_err().to_string()
         };
-        assert!(says(&lone, "controller-failover").contains("describe it"));
-        assert!(says(&cluster, "firmware-update").contains("describe it"));
-        assert!(says(&cluster, "controller-failover").contains("it has no controllers beside its nodes"));
-        assert!(says(&lone, "node-failure").contains("it has no nodes"));
-        assert!(says(&Capabilities { is_busy: true, ..ALL }, "firmware-update").contains("has to wait"));
+        assert!(says(&lone, Event::ControllerFailover).contains(FAILOVER_REMEDY));
+        assert!(says(&cluster, Event::FirmwareUpdate).contains(FAILOVER_REMEDY));
+        assert!(says(&cluster, Event::ControllerFailover).contains("it has no controllers beside its nodes"));
+        assert!(says(&lone, Event::NodeFailure).contains("it has no nodes"));
+        assert!(says(&ALL, Event::ServiceStop).contains("it has no services on nodes"));
+        assert!(says(&ALL, Event::Limit).contains("path: chain"));
+        assert!(says(&Capabilities { has_snapshots: false, ..ALL }, Event::Snapshot).contains("snapshots:"));
+        assert!(
+            says(&Capabilities { has_mirror: false, ..ALL }, Event::MirrorLinkFailure).contains("mirror:")
+        );
+        assert!(says(&Capabilities { is_busy: true, ..ALL }, Event::FirmwareUpdate).contains("has to wait"));
     }
 }

@@ -43,12 +43,12 @@ use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
 use serde_json::{Map, Value};
 
-use crate::availability::{Failover, FaultEvent, FirmwareUpdate, Migrates, Refill};
+use crate::availability::{Capabilities, Failover, FaultEvent, FirmwareUpdate, Migrates, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::part::{Counters, Crowding};
 use crate::settings::{numbered, unknown};
-use crate::{Faults, TwinCounter, TwinError, TwinNote};
+use crate::{Event, Faults, TwinCounter, TwinError, TwinNote};
 use chain::Chain;
 pub use chain::{ServiceDrives, service_drives};
 use command::{Command, Fault, ModelEvent, Parts};
@@ -72,18 +72,6 @@ use wear::Wear;
 
 /// Of a rebuild that takes longer, time is skipped: in a window of some seconds it then changes little of what a load meets.
 const REBUILD_LEFT_NS: u64 = 120_000_000_000;
-
-/// Remedy where controllers of such an array cannot leave.
-const UPDATE_REMEDY: &str = "it needs two controllers in one array";
-
-/// Event that takes a snapshot of all volumes.
-const SNAPSHOT: &str = "snapshot";
-/// Event that deletes the oldest.
-const SNAPSHOT_DELETION: &str = "snapshot-deletion";
-/// Event that cuts the link to the second array.
-const MIRROR_LINK_FAILURE: &str = "mirror-link-failure";
-/// Event that brings it back.
-const MIRROR_LINK_RECOVERY: &str = "mirror-link-recovery";
 
 /// Part of an I/O on one volume.
 #[derive(Debug, Clone, Copy)]
@@ -252,35 +240,14 @@ impl Model {
         self.services.as_ref().map_or(u64::MAX, |services| services.next_ns())
     }
 
-    /// An event of snapshots or the mirror; `None` for any other.
-    fn service_event(
-        &self,
-        action: &str,
-        arguments: &Map<String, Value>,
-    ) -> Option<Result<Fault, TwinError>> {
-        let (event, fault) = match action {
-            SNAPSHOT => (SNAPSHOT, Fault::Snapshot),
-            SNAPSHOT_DELETION => (SNAPSHOT_DELETION, Fault::SnapshotDeletion),
-            MIRROR_LINK_FAILURE => (MIRROR_LINK_FAILURE, Fault::MirrorLinkFails),
-            MIRROR_LINK_RECOVERY => (MIRROR_LINK_RECOVERY, Fault::MirrorLinkIsBack),
-            _ => return None,
-        };
-        let (is_there, remedy) = match fault {
-            Fault::Snapshot | Fault::SnapshotDeletion => (self.has_snapshots, "give the array `snapshots:`"),
-            _ => (self.has_mirror, "give the array `mirror:`"),
-        };
-        if !is_there {
-            return Some(Err(TwinError::NoSuchEvent { event, remedy }));
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            drives: self.groups.count(),
+            nodes: self.nodes,
+            has_snapshots: self.has_snapshots,
+            has_mirror: self.has_mirror,
+            ..self.failover.capabilities()
         }
-        let unknown = arguments.keys().next().map(|argument| TwinError::UnknownArgument {
-            event: event.to_owned(),
-            argument: argument.clone(),
-        });
-        Some(unknown.map_or(Ok(fault), Err))
-    }
-
-    fn capabilities(&self) -> crate::availability::Capabilities {
-        self.failover.capabilities(self.groups.count(), self.nodes, UPDATE_REMEDY)
     }
 }
 
@@ -439,36 +406,23 @@ impl Model {
         })
     }
 
-    /// Returns whether it can do an event or another action, as plans name it, with what it is told.
-    pub fn can_act(&self, action: &str, arguments: &Map<String, Value>) -> Result<(), TwinError> {
-        if let Some(event) = self.service_event(action, arguments) {
-            return event.map(|_| ());
-        }
+    /// Returns whether it can do an event with what it is told.
+    pub fn can_act(&self, event: Event, arguments: &Map<String, Value>) -> Result<(), TwinError> {
         if let Some(chain) = &self.chain {
-            let planned = chain.event(action, arguments)?;
+            let planned = chain.event(event, arguments)?;
             let issuers = self.attachments.iter().map(|attachment| attachment.host);
             return chain.check_issuers(&planned, issuers);
         }
-        self.capabilities().fault_event(action, arguments).map(|_| ())
+        self.capabilities().fault_event(event, arguments).map(|_| ())
     }
 
-    /// Lets an action that it can do happen at a moment of its clock.
-    pub fn act(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
+    /// Lets an event that it can do happen at a moment of its clock.
+    pub fn act(&mut self, at_ns: u64, event: Event, arguments: &Map<String, Value>) {
         self.stop_lookahead();
-        if let Some(event) = self.service_event(action, arguments) {
-            match event {
-                Ok(fault) => {
-                    let index = self.faults.keep(fault);
-                    self.queue.push(at_ns, ModelEvent::Fault(index).pack());
-                }
-                Err(error) => self.note(error.to_string()),
-            }
-            return;
-        }
         if let Some(mut view) = self.chain_view() {
-            return view.schedule(at_ns, action, arguments);
+            return view.schedule(at_ns, event, arguments);
         }
-        let fault = match self.capabilities().fault_event(action, arguments) {
+        let fault = match self.capabilities().fault_event(event, arguments) {
             Ok(FaultEvent::FirmwareUpdate) => return self.failover.begin_update(at_ns),
             Ok(FaultEvent::ControllerFails(controller)) => {
                 return self.failover.begin_failover(at_ns, controller);
@@ -477,6 +431,10 @@ impl Model {
             Ok(FaultEvent::DriveIsReplaced(drive)) => Fault::DriveIsReplaced(drive),
             Ok(FaultEvent::NodeFails(node)) => Fault::NodeFails(node),
             Ok(FaultEvent::NodeIsReplaced(node)) => Fault::NodeIsReplaced(node),
+            Ok(FaultEvent::Snapshot) => Fault::Snapshot,
+            Ok(FaultEvent::SnapshotDeletion) => Fault::SnapshotDeletion,
+            Ok(FaultEvent::MirrorLinkFails) => Fault::MirrorLinkFails,
+            Ok(FaultEvent::MirrorLinkIsBack) => Fault::MirrorLinkIsBack,
             Err(error) => return self.note(error.to_string()),
         };
         let index = self.faults.keep(fault);
@@ -688,11 +646,11 @@ impl Model {
         !self.has_hard_disks && self.chain.is_none()
     }
 
-    /// Returns whether what a load does after an action depends for minutes on the state in which the action finds the
-    /// array, queue by queue. No time is skipped while such an action lies ahead.
-    pub fn is_chaotic_after(&self, action: &str) -> bool {
+    /// Returns whether what a load does after an event depends for minutes on the state in which the event finds the
+    /// array, queue by queue. No time is skipped while such an event lies ahead.
+    pub fn is_chaotic_after(&self, event: Event) -> bool {
         let volumes = self.attachments.iter().map(|attachment| attachment.entry);
-        self.chain.as_ref().is_some_and(|chain| chain.is_chaotic_after(action, volumes))
+        self.chain.as_ref().is_some_and(|chain| chain.is_chaotic_after(event, volumes))
     }
 
     /// As [`load::FastForward::knows_skipped_streams`]. Erased flash is used up by any writes alike; what collection then moves depends on the order of all of them.

@@ -11,23 +11,12 @@ use super::request::{Owner, Request};
 use super::row::Row;
 use super::services::NodeService;
 use super::{Chain, ChainView};
-use crate::availability::{NODE, no_controllers};
+use crate::availability::{FAILOVER_REMEDY, NODE, no_controllers};
 use crate::settings::{bad, numbered};
 use crate::{Event, TwinError};
 
-/// Events of such arrays.
-const KNOWN: &str = "limit, template, drive-failure, drive-replacement, drive-slow, node-failure, node-replacement, service-stop and service-start";
-
-const DRIVE_FAILURE: &str = "drive-failure";
-pub(super) const NODE_FAILURE: &str = "node-failure";
-const NODE_REPLACEMENT: &str = "node-replacement";
-const SERVICE_STOP: &str = "service-stop";
-const SERVICE_START: &str = "service-start";
-
-/// Returns whether replicas do not serve after an action.
-pub(super) fn takes_replicas(action: &str) -> bool {
-    matches!(action, DRIVE_FAILURE | NODE_FAILURE | SERVICE_STOP)
-}
+/// Remedy where a plan asks for what chains of replicas are not modelled with.
+const PATH_REMEDY: &str = "it needs pools with `path: primary`";
 
 /// A planned event, checked.
 #[derive(Debug, Clone)]
@@ -50,7 +39,25 @@ pub(crate) enum ScheduledEvent {
 
 impl ScheduledEvent {
     /// Reads what an event is told. Without `volume` it is about the volume under load.
-    pub fn new(chain: &Chain, action: &str, arguments: &Map<String, Value>) -> Result<Self, TwinError> {
+    pub fn new(chain: &Chain, event: Event, arguments: &Map<String, Value>) -> Result<Self, TwinError> {
+        let refused = |remedy| Err(TwinError::NoSuchEvent { event: event.name(), remedy });
+        let allowed: &[&str] = match event {
+            Event::Limit => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
+            Event::Template => &["volume", "template"],
+            Event::DriveFailure | Event::DriveReplacement => &["drive"],
+            Event::NodeFailure | Event::NodeReplacement => &[NODE],
+            Event::ServiceStop | Event::ServiceStart => &["service"],
+            Event::ControllerFailover => return Err(no_controllers()),
+            Event::FirmwareUpdate => return refused(FAILOVER_REMEDY),
+            Event::Snapshot
+            | Event::SnapshotDeletion
+            | Event::MirrorLinkFailure
+            | Event::MirrorLinkRecovery => return refused(PATH_REMEDY),
+        };
+        if let Some((name, value)) = arguments.iter().find(|(name, _)| !allowed.contains(&name.as_str())) {
+            let takes = format!("no place in `{}`, which is told {}", event.name(), allowed.join(", "));
+            return Err(bad(name, value, &takes));
+        }
         let volume = match arguments.get("volume") {
             Some(value) => {
                 let names: Vec<&str> = chain.volumes.iter().map(|volume| volume.name.as_str()).collect();
@@ -59,30 +66,15 @@ impl ScheduledEvent {
             }
             None => chain.settings.volume as u32,
         };
-        let allowed: &[&str] = match action {
-            "limit" => &["volume", "iops", "iops_per_gib", "bw_bytes_per_s", "bw_bytes_per_s_per_gib"],
-            "template" => &["volume", "template"],
-            DRIVE_FAILURE | "drive-replacement" => &["drive"],
-            NODE_FAILURE | NODE_REPLACEMENT => &[NODE],
-            SERVICE_STOP | SERVICE_START => &["service"],
-            _ if action == Event::ControllerFailover.name() => return Err(no_controllers()),
-            _ => {
-                return Err(TwinError::UnknownEvent { event: action.to_owned(), known: KNOWN.to_owned() });
-            }
-        };
-        if let Some((name, value)) = arguments.iter().find(|(name, _)| !allowed.contains(&name.as_str())) {
-            let takes = format!("no place in `{action}`, which is told {}", allowed.join(", "));
-            return Err(bad(name, value, &takes));
-        }
-        match action {
-            "limit" => {
+        match event {
+            Event::Limit => {
                 let mut changes = Vec::new();
                 for (name, value) in arguments.iter().filter(|(name, _)| name.as_str() != "volume") {
                     changes.push((name.clone(), rate(name, value)?));
                 }
                 Ok(ScheduledEvent::Limit { volume, changes })
             }
-            "template" => {
+            Event::Template => {
                 let value = arguments.get("template").unwrap_or(&Value::Null);
                 let names = chain.pools.iter().map(|pool| pool.name.as_str());
                 match names.clone().position(|name| Some(name) == value.as_str()) {
@@ -90,25 +82,25 @@ impl ScheduledEvent {
                     None => Err(bad("template", value, &names.collect::<Vec<_>>().join(", "))),
                 }
             }
-            SERVICE_STOP | SERVICE_START => {
+            Event::ServiceStop | Event::ServiceStart => {
                 let value = arguments.get("service").unwrap_or(&Value::Null);
                 let service = NodeService::parse(&chain.names, value)?;
-                Ok(ScheduledEvent::Service { service, runs: action == SERVICE_START })
+                Ok(ScheduledEvent::Service { service, runs: event == Event::ServiceStart })
             }
-            NODE_FAILURE | NODE_REPLACEMENT => {
+            Event::NodeFailure | Event::NodeReplacement => {
                 let count = chain.nodes.len() as u32;
                 let value = arguments.get(NODE).cloned().unwrap_or(Value::from(0));
                 let Some(node) = numbered(&value, count) else {
                     return Err(bad(NODE, &value, &format!("the number of a node, 0 to {}", count - 1)));
                 };
-                Ok(match action {
-                    NODE_FAILURE => ScheduledEvent::NodeFailure { node },
+                Ok(match event {
+                    Event::NodeFailure => ScheduledEvent::NodeFailure { node },
                     _ => ScheduledEvent::NodeReplacement { node },
                 })
             }
             _ => {
-                let of = |drive| match action {
-                    DRIVE_FAILURE => ScheduledEvent::DriveFailure { drive },
+                let of = |drive| match event {
+                    Event::DriveFailure => ScheduledEvent::DriveFailure { drive },
                     _ => ScheduledEvent::DriveReplacement { drive },
                 };
                 let Some(value) = arguments.get("drive") else { return Ok(of(0)) };
@@ -125,8 +117,8 @@ impl ScheduledEvent {
 
 impl ChainView<'_> {
     /// Schedules an event that was checked.
-    pub fn schedule(&mut self, at_ns: u64, action: &str, arguments: &Map<String, Value>) {
-        match self.chain.event(action, arguments) {
+    pub fn schedule(&mut self, at_ns: u64, event: Event, arguments: &Map<String, Value>) {
+        match self.chain.event(event, arguments) {
             Ok(planned) => self.plan(at_ns, planned),
             Err(error) => self.note(error.to_string()),
         }

@@ -35,7 +35,7 @@ use super::limit::Limit;
 use super::settings::Settings;
 use crate::engine::{EventQueue, Slab};
 use crate::settings::bad;
-use crate::{TwinError, TwinNote};
+use crate::{Event, TwinError, TwinNote};
 pub(crate) use event::ChainEvent;
 use instance::{Instance, share};
 use journal::{DiskJournal, Outcome};
@@ -212,10 +212,10 @@ impl Chain {
     /// Checks an event.
     pub fn event(
         &self,
-        action: &str,
+        event: Event,
         arguments: &Map<String, Value>,
     ) -> Result<background::ScheduledEvent, TwinError> {
-        background::ScheduledEvent::new(self, action, arguments)
+        background::ScheduledEvent::new(self, event, arguments)
     }
 
     /// Refuses the loss of a node that issues the load; `issuers` are the machines that attachments name.
@@ -226,9 +226,8 @@ impl Chain {
     ) -> Result<(), TwinError> {
         let background::ScheduledEvent::NodeFailure { node } = planned else { return Ok(()) };
         if issuers.any(|host| host.unwrap_or_else(|| self.machine_of(0)) == *node) {
-            let (event, remedy) =
-                (background::NODE_FAILURE, "the node issues the load itself: set `host` to another machine");
-            return Err(TwinError::NoSuchEvent { event, remedy });
+            let remedy = "the node issues the load itself: set `host` to another machine";
+            return Err(TwinError::NoSuchEvent { event: Event::NodeFailure.name(), remedy });
         }
         Ok(())
     }
@@ -247,16 +246,17 @@ impl Chain {
         if is_steady { u64::MAX } else { 0 }
     }
 
-    /// Returns whether an action makes the load of some volumes chaotic. Where a volume of flash and disks loses a replica on flash,
+    /// Returns whether an event makes the load of some volumes chaotic. Where a volume of flash and disks loses a replica on flash,
     /// reads go to disks, which hold the places of all queues; writes fill the buffers behind them until the load stalls and starts
     /// anew. When that happens differs by half a minute from one seed to the next (1,024 outstanding, 4K, 30 % reads: 29 to 62 s
     /// after the failure in eight exact runs, `docs/models/storpool.md`).
-    pub fn is_chaotic_after(&self, action: &str, mut volumes: impl Iterator<Item = usize>) -> bool {
+    pub fn is_chaotic_after(&self, event: Event, mut volumes: impl Iterator<Item = usize>) -> bool {
         let is_mixed = |volume: usize| {
             let groups = &self.volumes[volume].groups;
             groups.iter().any(|group| *group != groups[0])
         };
-        background::takes_replicas(action) && volumes.any(is_mixed)
+        let takes_replicas = matches!(event, Event::DriveFailure | Event::NodeFailure | Event::ServiceStop);
+        takes_replicas && volumes.any(is_mixed)
     }
 
     /// The drive of a name.
