@@ -54,11 +54,8 @@ fn scatter(counted: &[Interval]) -> f64 {
 }
 
 fn describe(case: &ObservedCase, counted: &[Interval], falls: &search::Falls) -> Finding {
-    let outliers = &falls.outliers;
-    let over = |from: usize, to: usize, flow: fn(&Interval) -> Flow| {
-        let kept = counted[from..to].iter().zip(&outliers[from..to]).filter(|(_, is_outlier)| !**is_outlier);
-        rate_over(kept.map(|(interval, _)| interval), flow)
-    };
+    // Outliers are left out of the search alone: stalls are of a level as much as what lies between them.
+    let over = |from: usize, to: usize, flow: fn(&Interval) -> Flow| rate_over(&counted[from..to], flow);
     let writes = |interval: &Interval| interval.write;
     let described: Vec<Fall> = falls
         .all

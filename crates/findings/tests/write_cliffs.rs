@@ -189,6 +189,26 @@ fn onsets_are_found_and_none_is_made_up() {
     assert!(quiet * 100 >= count * 98, "{quiet} of {count}: {made_up:#?}");
 }
 
+/// Proves that stalls are of the levels about a fall, which have all I/Os over all of their time, though the search leaves them out,
+/// and that a level whose stalls take what it has more is no higher one.
+#[test]
+fn stalls_are_of_their_level() {
+    let with_stalls = |level: f64, length: usize, every: usize| -> Vec<f64> {
+        (1..=length).map(|at| if at % every == 0 { 0.0 } else { level }).collect()
+    };
+    let stalls_after = [vec![HIGH; 30], with_stalls(50_000.0, 60, 10)].concat();
+    let found = cliff(&stalls_after).unwrap();
+    assert_eq!((found.onset_s, found.before.iops), (150.0, HIGH));
+    for level in [found.after.iops, found.sustained.iops] {
+        assert!((level - 45_000.0).abs() < 1e-6, "{level}");
+    }
+    let stalls_before = [with_stalls(HIGH, 44, 5), vec![50_000.0; 40]].concat();
+    let before = cliff(&stalls_before).unwrap().before.iops;
+    assert!((before - HIGH * 36.0 / 44.0).abs() < 1e-6, "{before}");
+    let as_fast = [with_stalls(HIGH, 40, 4), vec![0.75 * HIGH; 40]].concat();
+    assert_eq!(cliff(&as_fast), None);
+}
+
 /// I/Os that end in each interval where one follows the other and each takes from 0.4 to 1.6 of the mean time, as on a disk.
 fn one_by_one(length: u64, mean: f64, random: &mut Random) -> Vec<f64> {
     let mut counts = vec![0.0; length as usize];

@@ -63,7 +63,6 @@ pub(super) struct Falls {
     pub all: Vec<FallIndex>,
     /// Span in which the rate is back up by half or more of the first fall.
     pub recovery: Option<(usize, usize)>,
-    pub outliers: Vec<bool>,
     pub noise_percent: f64,
 }
 
@@ -89,7 +88,7 @@ pub(super) fn search(rates: &[f64], scatter: f64) -> Found {
     edges.extend(&points);
     edges.push(levels.len());
     let mut all = falls(&levels, &edges, sigma);
-    all.retain(|fall| is_carried(&outliers, fall));
+    all.retain(|fall| is_carried(&outliers, fall) && falls_with_outliers(rates, fall));
     let noise_percent = 100.0 * sigma;
     if all.is_empty() {
         // A step in the middle of the series, beside a slope: its standard error is 2σ·√(4 ÷ n).
@@ -103,7 +102,7 @@ pub(super) fn search(rates: &[f64], scatter: f64) -> Found {
     }
     let recovery = recovery(&levels, &edges, &all);
     bound_levels(&mut all, recovery, levels.len());
-    Found::Falls(Falls { all, recovery, outliers, noise_percent })
+    Found::Falls(Falls { all, recovery, noise_percent })
 }
 
 fn segment(series: &[f64], sigma: f64) -> Vec<usize> {
@@ -150,6 +149,17 @@ fn is_carried(outliers: &[bool], fall: &FallIndex) -> bool {
     sound(fall.level_from, fall.onset) >= 3 && sound(fall.settled, fall.level_to) >= 3
 }
 
+/// Returns whether the rate falls with its outliers too: what stalls as often as it is fast may do no more than what is even.
+fn falls_with_outliers(rates: &[f64], fall: &FallIndex) -> bool {
+    let (before, after) = (&rates[fall.level_from..fall.onset], &rates[fall.settled..fall.level_to]);
+    is_deep(mean(before), mean(after))
+}
+
+/// Returns whether a level is so far below another that it is a cliff.
+fn is_deep(high: f64, low: f64) -> bool {
+    low <= high * (1.0 - DEPTH_LEAST)
+}
+
 fn falls(levels: &[f64], edges: &[usize], sigma: f64) -> Vec<FallIndex> {
     let segments: Vec<(usize, usize)> = edges.windows(2).map(|edge| (edge[0], edge[1])).collect();
     let level = |segment: (usize, usize)| mean(&levels[segment.0..segment.1]);
@@ -181,7 +191,7 @@ fn fall_between(
     sigma: f64,
 ) -> Option<FallIndex> {
     let (high, low) = (mean(&levels[before.0..before.1]), mean(&levels[after.0..after.1]));
-    if low > high * (1.0 - DEPTH_LEAST) {
+    if !is_deep(high, low) {
         return None;
     }
     let standard_errors = step_standard_errors(levels, before, after, sigma)?;

@@ -5,9 +5,6 @@ use serde_json::{Map, Value};
 /// Rounding of sums in another order.
 pub(super) const EXACT: f64 = 1e-6;
 
-/// Levels about a fall: the outliers that the search leaves out are not known here.
-pub(super) const LEVEL: f64 = 0.10;
-
 pub(super) type Fields = Map<String, Value>;
 
 pub(super) fn number(fields: &Fields, path: &str) -> Option<f64> {

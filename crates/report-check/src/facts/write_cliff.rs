@@ -1,7 +1,7 @@
 //! Write cliffs, of a case or of the rounds of a stage.
 
 use super::Facts;
-use super::differences::{Differences, EXACT, Fields, LEVEL, close, number, text};
+use super::differences::{Differences, EXACT, Fields, close, number, text};
 use crate::run::{Case, Interval};
 
 impl Facts<'_> {
@@ -15,37 +15,20 @@ impl Facts<'_> {
         let Some(onset_s) = number(fields, "onset_s") else {
             return differences.require(false, "without an onset");
         };
-        let is_edge = counted.iter().any(|one| (one.start_s - onset_s).abs() < 1e-6);
-        differences.require(is_edge, "its onset is at no beginning of an interval");
         let written = until_bytes(&case, onset_s);
         differences.expect("bytes_written", Some(written), EXACT);
-        let fall_s = number(fields, "fall_s").unwrap_or(0.0);
+        let recovered_s = number(fields, "recovery.at_s");
         let further: Vec<f64> =
             (0..).map_while(|place| number(fields, &format!("further_falls.{place}.onset_s"))).collect();
-        let recovered = number(fields, "recovery.at_s");
-        let end = further.iter().copied().chain(recovered).fold(f64::INFINITY, f64::min);
-        let until_onset: Vec<&Interval> = counted.iter().filter(|one| one.end_s <= onset_s + 1e-9).collect();
-        // The level before a fall is that of all that is counted before it, or, where the rate had another level first, of a stretch
-        // that ends with the fall.
-        let of_last = |count: usize| rates(until_onset[until_onset.len() - count..].iter().copied(), Some(1));
-        let reported = number(fields, "before.iops").zip(number(fields, "before.bw_bytes_per_s"));
-        let is_reported = |level: &(f64, f64)| {
-            reported.is_some_and(|own| close(own.0, level.0, EXACT) && close(own.1, level.1, EXACT))
-        };
-        let stretch = (1..until_onset.len()).rev().filter_map(of_last).find(is_reported);
-        let before = stretch.or_else(|| of_last(until_onset.len()));
-        let settled = onset_s + fall_s;
-        let in_after = |one: &&Interval| one.start_s >= settled - 1e-9 && one.end_s <= end + 1e-9;
-        let after = rates(counted.iter().filter(in_after), Some(1));
-        for (name, level) in [("before", before), ("after", after)] {
-            differences.expect(&format!("{name}.iops"), level.map(|level| level.0), LEVEL);
-            differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), LEVEL);
+        let next_s = |place: usize| further.get(place).copied().unwrap_or(f64::INFINITY);
+        fall(differences, &counted, "", recovered_s.unwrap_or(f64::INFINITY).min(next_s(0)));
+        for place in 0..further.len() {
+            fall(differences, &counted, &format!("further_falls.{place}."), next_s(place + 1));
         }
         let field = |path: &str| number(fields, path).unwrap_or(f64::NAN);
-        let depth = 100.0 * (1.0 - field("after.bw_bytes_per_s") / field("before.bw_bytes_per_s"));
-        differences.expect("depth_percent", Some(depth), EXACT);
-        let reserve = written - field("after.bw_bytes_per_s") * onset_s;
-        differences.expect("reserve_bytes", Some(reserve), LEVEL);
+        let reserve = (written - field("after.bw_bytes_per_s") * onset_s).max(0.0);
+        differences.expect("reserve_bytes", Some(reserve), EXACT);
+        let settled = onset_s + number(fields, "fall_s").unwrap_or(0.0);
         let last_settled = match further.last() {
             Some(last) => {
                 last + number(fields, &format!("further_falls.{}.fall_s", further.len() - 1)).unwrap_or(0.0)
@@ -54,10 +37,11 @@ impl Facts<'_> {
         };
         let rest: Vec<&Interval> = counted.iter().filter(|one| one.start_s >= last_settled - 1e-9).collect();
         let sustained = rates(rest[rest.len() / 2..].iter().copied(), None);
-        differences.expect("sustained.iops", sustained.map(|level| level.0), LEVEL);
-        differences.expect("sustained.bw_bytes_per_s", sustained.map(|level| level.1), LEVEL);
-        if let Some(at_s) = recovered {
+        expect_level(differences, "sustained", sustained);
+        if let Some(at_s) = recovered_s {
             differences.require(at_s > onset_s, "it recovers before it falls");
+            let risen = counted.iter().filter(|one| is_within(one, at_s, next_s(0)));
+            expect_level(differences, "recovery.to", rates(risen, Some(1)));
             let share = 100.0 * field("recovery.to.bw_bytes_per_s") / field("before.bw_bytes_per_s");
             differences.expect("recovery.share_percent", Some(share), EXACT);
         }
@@ -86,6 +70,36 @@ impl Facts<'_> {
     }
 }
 
+/// Levels of one fall, of the fields with this prefix: before it, and after it until `end_s`.
+fn fall(differences: &mut Differences<'_>, counted: &[Interval], prefix: &str, end_s: f64) {
+    let fields = differences.fields;
+    let field = |name: &str| number(fields, &format!("{prefix}{name}")).unwrap_or(f64::NAN);
+    let onset_s = field("onset_s");
+    let is_edge = counted.iter().any(|one| (one.start_s - onset_s).abs() < 1e-6);
+    differences.require(is_edge, "an onset is at no beginning of an interval");
+    // The level before is of a stretch that ends with the fall; what came earlier may have been another one.
+    let until_onset: Vec<&Interval> = counted.iter().filter(|one| one.end_s <= onset_s + 1e-9).collect();
+    let of_last = |count: usize| rates(until_onset[until_onset.len() - count..].iter().copied(), Some(1));
+    let (iops, bandwidth) = (field("before.iops"), field("before.bw_bytes_per_s"));
+    let is_reported = |level: &(f64, f64)| close(iops, level.0, EXACT) && close(bandwidth, level.1, EXACT);
+    let stretch = (1..=until_onset.len()).rev().filter_map(of_last).find(is_reported);
+    expect_level(differences, &format!("{prefix}before"), stretch.or_else(|| of_last(until_onset.len())));
+    let settled_s = onset_s + field("fall_s");
+    let after = counted.iter().filter(|one| is_within(one, settled_s, end_s));
+    expect_level(differences, &format!("{prefix}after"), rates(after, Some(1)));
+    let depth = 100.0 * (1.0 - field("after.bw_bytes_per_s") / bandwidth);
+    differences.expect(&format!("{prefix}depth_percent"), Some(depth), EXACT);
+}
+
+fn is_within(one: &Interval, from_s: f64, to_s: f64) -> bool {
+    one.start_s >= from_s - 1e-9 && one.end_s <= to_s + 1e-9
+}
+
+fn expect_level(differences: &mut Differences<'_>, name: &str, level: Option<(f64, f64)>) {
+    differences.expect(&format!("{name}.iops"), level.map(|level| level.0), EXACT);
+    differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), EXACT);
+}
+
 /// A fall of the write rate within a ramp: the level before ends with its onset and has the highest rate of the ramp in it, the level
 /// after is that of the first ten counted intervals.
 pub(super) fn ramp_fall(differences: &mut Differences<'_>, case: &Case) {
@@ -107,10 +121,8 @@ pub(super) fn ramp_fall(differences: &mut Differences<'_>, case: &Case) {
         "the ramp's highest rate is not in the level before",
     );
     let after = rates(case.counted().iter().take(10), Some(1));
-    for (name, level) in [("before", before), ("after", after)] {
-        differences.expect(&format!("{name}.iops"), level.map(|level| level.0), EXACT);
-        differences.expect(&format!("{name}.bw_bytes_per_s"), level.map(|level| level.1), EXACT);
-    }
+    expect_level(differences, "before", before);
+    expect_level(differences, "after", after);
     let depth = before.zip(after).map(|(before, after)| 100.0 * (1.0 - after.1 / before.1));
     differences.expect("depth_percent", depth, EXACT);
     differences.require(depth.is_some_and(|depth| depth >= 20.0), "its fall is less than a fifth");
