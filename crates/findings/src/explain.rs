@@ -72,7 +72,8 @@ pub fn explain(kind: Kind) -> Explanation {
              array writes only as fast as it can free room.",
             "Rates of the intervals, cleaned of outliers, are cut by PELT on their logarithm (penalty 3·σ²·ln n, σ from \
              the differences of neighbours). A fall counts if it is 10 % deep, and a step of 4.5 standard errors beside a \
-             common slope, or clearly better than a straight line.",
+             common slope, or clearly better than a straight line. Without one, the first three intervals are held against what follows \
+             as a ramp is.",
             [
                 "run dorado-2100-g2 --target twin:dorado-2100-g2 --stage group-1 --only scenario=1 --only bs=4k --set runtime=8m",
                 "run dorado-2100-g2 --target twin:dorado-2100-g2,gc=off --stage group-1 --only scenario=1 --only bs=4k --set runtime=8m",

@@ -3,24 +3,35 @@
 //! A cache or a reserve that is used up in the ramp leaves no fall in what is counted: without this finding "writes do not
 //! fall" would be read of a target that has fallen already.
 
+use std::ops::Range;
+
 use crate::RampFall;
 use crate::finding::Finding;
 use crate::observation::{Interval, ObservedCase, rate_over};
 use crate::statistics::variance;
 
 /// The most intervals over which the level after is taken, from the ramp's end on.
-const AFTER_INTERVALS_LIMIT: usize = 10;
+pub(crate) const AFTER_INTERVALS_LIMIT: usize = 10;
 /// The fewest.
 const AFTER_INTERVALS_LEAST: usize = 3;
 /// The least fall, in percent of the level before.
-const DEPTH_LEAST_PERCENT: f64 = 20.0;
+pub(crate) const DEPTH_LEAST_PERCENT: f64 = 20.0;
 /// Standard deviations of the intervals after that the fall has to be: the highest of some intervals is high by chance, too.
-const DEVIATIONS_LEAST: f64 = 5.0;
+pub(crate) const DEVIATIONS_LEAST: f64 = 5.0;
 /// Share of the highest rate from which on neighbours are of its level.
 const LEVEL_SHARE: f64 = 0.9;
 
 fn bytes_per_s(interval: &Interval) -> f64 {
     interval.write.bytes / interval.length_s()
+}
+
+/// The highest of some rates with the neighbours that are of its level; `None` of none.
+pub(crate) fn highest_level(rates: &[f64]) -> Option<Range<usize>> {
+    let highest = (0..rates.len()).max_by(|&a, &b| rates[a].total_cmp(&rates[b]))?;
+    let is_below = |rate: &f64| *rate < LEVEL_SHARE * rates[highest];
+    let start = rates[..highest].iter().rposition(is_below).map_or(0, |last| last + 1);
+    let end = rates[highest..].iter().position(is_below).map_or(rates.len(), |length| highest + length);
+    Some(start..end)
 }
 
 pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
@@ -35,12 +46,7 @@ pub(crate) fn of(case: &ObservedCase) -> Option<Finding> {
     if ramp.is_empty() || after.len() < AFTER_INTERVALS_LEAST {
         return None;
     }
-    let highest = (0..ramp.len()).max_by(|&a, &b| bytes_per_s(&ramp[a]).total_cmp(&bytes_per_s(&ramp[b])))?;
-    let least = LEVEL_SHARE * bytes_per_s(&ramp[highest]);
-    let is_level = |interval: &Interval| bytes_per_s(interval) >= least;
-    let from = ramp[..highest].iter().rposition(|interval| !is_level(interval)).map_or(0, |last| last + 1);
-    let length = ramp[highest..].iter().position(|interval| !is_level(interval));
-    let to = length.map_or(ramp.len(), |length| highest + length);
+    let Range { start: from, end: to } = highest_level(&ramp.iter().map(bytes_per_s).collect::<Vec<_>>())?;
     let of_writes = |intervals: &[Interval]| rate_over(intervals, |interval| interval.write);
     let (before, settled) = (of_writes(&ramp[from..to]), of_writes(after));
     let depth = before.bw_bytes_per_s - settled.bw_bytes_per_s;

@@ -209,6 +209,36 @@ fn stalls_are_of_their_level() {
     assert_eq!(cliff(&as_fast), None);
 }
 
+/// Proves that a cache which fills within the first one to three intervals makes a cliff, whose sustained level is that of the drives, and
+/// that an interval as high as others later, a start that is a tenth higher, and noise make none.
+#[test]
+fn caches_that_fill_within_the_first_intervals_are_found() {
+    let drives = |length: usize| -> Vec<f64> {
+        (0..length).map(|at| 1_800.0 + 30.0 * (at * 7 % 5) as f64 - 60.0).collect()
+    };
+    for (head, onset_s, fall_s) in [
+        (&[182_000.0, 29_500.0][..], 5.0, 5.0),
+        (&[182_000.0], 5.0, 0.0),
+        (&[180_000.0, 183_000.0, 181_000.0], 15.0, 0.0),
+        (&[90_000.0, 182_000.0], 10.0, 0.0),
+    ] {
+        let found = cliff(&[head, &drives(58)].concat()).unwrap_or_else(|| panic!("{head:?}"));
+        assert_eq!((found.onset_s, found.fall_s), (onset_s, fall_s), "{head:?}");
+        assert!(found.before.iops > 180_000.0 && (found.after.iops - 1_800.0).abs() < 5.0, "{found:?}");
+        assert!((found.sustained.iops - 1_800.0).abs() < 5.0, "{found:?}");
+    }
+    let again = [&[5_000.0][..], &drives(30), &[4_500.0], &drives(30)].concat();
+    assert_eq!(cliff(&again), None);
+    assert_eq!(cliff(&[&[2_050.0][..], &drives(58)].concat()), None);
+    let mut random = Random::from_seed(20_261_127);
+    let count = repetitions(1000);
+    let noisy =
+        |random: &mut Random| (0..40).map(|_| HIGH * (1.0 + 0.15 * normal(random))).collect::<Vec<_>>();
+    let made_up = (0..count).filter(|_| cliff(&noisy(&mut random)).is_some()).count();
+    println!("noise: {made_up} made up of {count}");
+    assert!(made_up as u64 * 100 <= count, "{made_up} of {count}");
+}
+
 /// I/Os that end in each interval where one follows the other and each takes from 0.4 to 1.6 of the mean time, as on a disk.
 fn one_by_one(length: u64, mean: f64, random: &mut Random) -> Vec<f64> {
     let mut counts = vec![0.0; length as usize];

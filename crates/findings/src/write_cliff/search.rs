@@ -1,6 +1,9 @@
 //! Search for falls in a series of rates.
 
+use std::ops::Range;
+
 use crate::change_point::pelt;
+use crate::ramp_fall::{AFTER_INTERVALS_LIMIT, DEPTH_LEAST_PERCENT, DEVIATIONS_LEAST, highest_level};
 use crate::statistics::{autocorrelation, mean, median, noise_sigma, variance};
 use crate::text::count;
 
@@ -91,6 +94,9 @@ pub(super) fn search(rates: &[f64], scatter: f64) -> Found {
     all.retain(|fall| is_carried(&outliers, fall) && falls_with_outliers(rates, fall));
     let noise_percent = 100.0 * sigma;
     if all.is_empty() {
+        all.extend(leading_fall(rates, sigma));
+    }
+    if all.is_empty() {
         // A step in the middle of the series, beside a slope: its standard error is 2σ·√(4 ÷ n).
         let visible_log = STEP_ERRORS_LEAST * 2.0 * sigma * (4.0 / levels.len() as f64).sqrt();
         let smallest = 100.0 * (1.0 - libm::exp(-visible_log)).max(DEPTH_LEAST);
@@ -158,6 +164,28 @@ fn falls_with_outliers(rates: &[f64], fall: &FallIndex) -> bool {
 /// Returns whether a level is so far below another that it is a cliff.
 fn is_deep(high: f64, low: f64) -> bool {
     low <= high * (1.0 - DEPTH_LEAST)
+}
+
+/// The fall from a level at the beginning that is too short for a segment, as that of a cache which fills within the first intervals, to
+/// all that follows. What comes again later is no such level.
+fn leading_fall(rates: &[f64], sigma: f64) -> Option<FallIndex> {
+    let Range { start: level_from, end: onset } = highest_level(&rates[..SEGMENT_LEAST])?;
+    if onset == SEGMENT_LEAST {
+        return None;
+    }
+    let following = &rates[SEGMENT_LEAST..rates.len().min(SEGMENT_LEAST + AFTER_INTERVALS_LIMIT)];
+    let (high, low) = (mean(&rates[level_from..onset]), mean(following));
+    let has_settled = |rate: &f64| *rate <= low * libm::exp(DEVIATIONS_LEAST * sigma);
+    let settled = onset + rates[onset..].iter().position(has_settled)?;
+    let is_reached_again = rates[settled..].iter().any(|rate| rate * rate >= high * low);
+    let distance = libm::log(high / low);
+    let is_fall = settled <= SEGMENT_LEAST
+        && low <= high * (1.0 - DEPTH_LEAST_PERCENT / 100.0)
+        && distance >= DEVIATIONS_LEAST * sigma
+        && !is_reached_again;
+    let [before, after] = [onset - level_from, following.len()].map(|length| 1.0 / length as f64);
+    let standard_errors = distance / (sigma * (before + after).sqrt());
+    is_fall.then_some(FallIndex { level_from, onset, settled, level_to: rates.len(), standard_errors })
 }
 
 fn falls(levels: &[f64], edges: &[usize], sigma: f64) -> Vec<FallIndex> {
