@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 /// Steps of the walk, at most.
 const STEPS_LIMIT: usize = 16;
+/// No part becomes larger than so many times what it is: one that is ten times as fast is another array's, and drives reach what no
+/// drive can be.
+const TIMES_LIMIT: f64 = 10.0;
 /// A step that gains less ends the walk.
 const GAINS: f64 = 1.01;
 /// Stage of the cases of its answers.
@@ -82,7 +85,8 @@ pub struct Bottlenecks<'a> {
 }
 
 impl<'a> Bottlenecks<'a> {
-    /// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains or the load asks for no more.
+    /// The walk from the array with its answer (by [`answer_with_elasticity`]), until nothing gains, the load asks for no more, or a part is ten
+    /// times as large.
     pub fn new(array: &Configuration, answered: &Answer, case: &'a Case, effort: &'a Effort) -> Self {
         let (now, before) = (array.clone(), answered.clone());
         Bottlenecks { now, before, factors: BTreeMap::new(), case, effort, steps: 0 }
@@ -90,6 +94,9 @@ impl<'a> Bottlenecks<'a> {
 
     fn step(&mut self) -> Result<Option<Bottleneck>, SizingError> {
         let Some((part, elasticity)) = limiting(&self.before) else { return Ok(None) };
+        if self.factors.get(&part).unwrap_or(&1.0) * STEP > TIMES_LIMIT {
+            return Ok(None);
+        }
         let Some(more) = scaled(&self.now, part, STEP) else { return Ok(None) };
         let after = answer_with_elasticity(&more, self.case, self.effort)?;
         if after.iops < GAINS * self.before.iops {

@@ -29,6 +29,9 @@ const GROUPS: usize = 8;
 const T_QUANTILE: f64 = 2.365;
 /// Levels of both thirds agree within this share, or within their noise.
 const SAME_LEVEL: f64 = 0.02;
+/// Noise of a level is at most this share of it: a third with the end of a filling cache in it scatters by several times its mean, and
+/// would agree with everything.
+const NOISE_MOST: f64 = 0.2;
 /// As `SAME_LEVEL`, of mean latencies.
 const SAME_LATENCY: f64 = 0.05;
 /// Latencies beyond so many times a bound are out of reach of it, if they still grow.
@@ -438,7 +441,7 @@ fn is_level(batches: &[Batch]) -> bool {
     for (values, same) in [(rates, SAME_LEVEL), (latencies, SAME_LATENCY)] {
         let (middle, last) = (BatchMean::of(&values[third..2 * third]), BatchMean::of(&values[2 * third..]));
         let noise = 2.0 * (middle.standard_error.powi(2) + last.standard_error.powi(2)).sqrt();
-        if (middle.mean - last.mean).abs() > (same * last.mean).max(noise) {
+        if (middle.mean - last.mean).abs() > (same * last.mean).max(noise.min(NOISE_MOST * last.mean)) {
             return false;
         }
     }
@@ -617,6 +620,25 @@ mod tests {
             batch
         };
         latencies_ms.iter().map(batch).collect()
+    }
+
+    /// Proves that a level with the end of a filling cache in it is none, however much that scatters, and that one which scatters by a tenth is.
+    #[test]
+    fn the_end_of_a_filling_cache_is_no_noise() {
+        let of_rates = |rates: &[u64]| -> Vec<Batch> {
+            let batch = |&ios: &u64| {
+                let mut batch = Batch { duration_ns: 1_000_000_000, ..Batch::default() };
+                (0..ios).for_each(|_| batch.read.latency.record(1_000_000));
+                batch.read.ios = ios;
+                batch
+            };
+            rates.iter().map(batch).collect()
+        };
+        let filled = [vec![9_000; 9], vec![100; 15]].concat();
+        assert!(!is_level(&of_rates(&filled)));
+        assert!(is_level(&of_rates(&[vec![9_000; 8], vec![100; 16]].concat())));
+        let noisy: Vec<u64> = (0..24).map(|at| 1_000 + 200 * (at * 7 % 3) - 200).collect();
+        assert!(is_level(&of_rates(&noisy)));
     }
 
     /// Proves that a queue that grows evenly far beyond a bound ends a simulation, and that one which a cache drains, one that has ended its

@@ -113,3 +113,33 @@ fn answers_are_repeatable() {
     assert!(one[3].answer.latency_ns.mean < one[0].answer.latency_ns.mean);
     assert_eq!(one[4].change.len(), 2);
 }
+
+/// Proves that a walk ends before a part is more than ten times what it was, where more of it would gain for ever.
+#[test]
+fn a_walk_ends_at_ten_times_a_part() {
+    let array = Configuration::load("st1000nm0023").unwrap();
+    let case = LoadSource::read("fio:rw=randread,bs=8k,iodepth=16,numjobs=4,runtime=20s").unwrap().case;
+    let effort = Effort { ios: 2_000, most_ios: 4_000, ..Effort::FULL };
+    let before = answer_with_elasticity(&array, &case, &effort).unwrap();
+    let walk: Vec<_> = Bottlenecks::new(&array, &before, &case, &effort)
+        .map(|step| step.unwrap().factors[&Part::Drives])
+        .collect();
+    assert_eq!(walk.len(), 10, "{walk:?}");
+    assert!(walk.iter().all(|times| *times <= 10.0), "{walk:?}");
+}
+
+/// Proves that the rate of random writes is that of the drives behind a cache which the load has filled, though the cache took a hundred
+/// times as many at first.
+#[test]
+fn writes_count_after_their_cache_has_filled() {
+    let array = Configuration::load("pool-60-disks").unwrap();
+    let case = LoadSource::read("fio:rw=randwrite,bs=8k,iodepth=16,numjobs=4").unwrap().case;
+    let found = answer(&array, &case, &Effort::FULL).unwrap();
+    // 1,800 a second from the sixth second on, for the rest of five minutes with every I/O simulated.
+    assert!(
+        found.is_steady && (found.iops / 1_800.0 - 1.0).abs() < 0.05,
+        "{} {:?}",
+        found.iops,
+        found.is_steady
+    );
+}
