@@ -198,7 +198,7 @@ fn answers_about_changes_are_accessible() {
         "<td class=\"n\">500 to 2,000</td>",
         "With links.count=4: 800 IOPS (−20 %)",
         "1,004 IOPS (0 %, no more than sampling gives)",
-        "cache.size=8g: the level still changed when the simulation ended (12 s counted).",
+        "cache.size=8g: the level still changed, or a cache still filled, when the simulation ended (12 s counted).",
         "Drives: a quarter more gains 20 %",
         "1.25 × links, 1.25 × drives",
         "<td class=\"n\">−1 %</td>",

@@ -41,7 +41,7 @@ const OUT_OF_REACH: f64 = 10.0;
 const GROWS: f64 = 1.5;
 /// Share of the time for which drives are given work, beyond which their queues grow.
 const OVERBOOKED: f64 = 1.01;
-/// Share of written bytes that caches may take up without passing them on.
+/// Share of the load's bytes that caches and tiers may take up without passing them on.
 const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
 pub(crate) const CONDITION: (&str, &str) = ("condition", "steady");
@@ -428,8 +428,8 @@ fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
     paired
 }
 
-/// Returns true if the second and the last third have one level, and caches destage as much as they take or, where there are none, drives
-/// are given no more work than they do.
+/// Returns true if the second and the last third have one level, caches destage as much as they take or, where there are none, drives
+/// are given no more work than they do, and no cache or tier of faster drives still fills.
 fn is_level(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
     if third < 2 {
@@ -452,9 +452,23 @@ fn is_level(batches: &[Batch]) -> bool {
         return false;
     }
     let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
-    cached.is_none_or(|(before, after)| {
+    let keeps_up = cached.is_none_or(|(before, after)| {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
-    })
+    });
+    keeps_up && !fills_faster_drives(batches, 2 * third)
+}
+
+/// Returns true if a cache or tier of faster drives goes on to fill from a batch on: what it does not hold yet is not served by it.
+fn fills_faster_drives(batches: &[Batch], from: usize) -> bool {
+    let held_bytes = |batch: &Batch| -> u64 {
+        let is_level = |one: &&TwinCounter| {
+            ["drive_cache", "tier"].contains(&one.entity.as_str()) && one.name == "fill_bytes"
+        };
+        batch.counters.iter().filter(is_level).map(|one| one.value).sum()
+    };
+    let (before, after) = (held_bytes(&batches[from - 1]), batches.last().map_or(0, held_bytes));
+    let moved: u64 = batches[from..].iter().map(|batch| batch.read.bytes + batch.write.bytes).sum();
+    after.abs_diff(before) as f64 > IN_BALANCE * moved as f64
 }
 
 /// Work that the drives' buses were given from a batch on, as a share of the time: the mean over drives that had any.

@@ -143,3 +143,15 @@ fn writes_count_after_their_cache_has_filled() {
         found.is_steady
     );
 }
+
+/// Proves that the rate of an array whose cache of flash still takes in what is read is no level, however even it is.
+#[test]
+fn a_cache_of_drives_that_fills_makes_no_level() {
+    let array = Configuration::load("hybrid-read-cache").unwrap();
+    let case = LoadSource::read("fio:rw=randread,bs=8k,iodepth=16,numjobs=4,size=200g").unwrap().case;
+    let effort = Effort { ios: 20_000, most_ios: 60_000, ..Effort::FULL };
+    assert!(!answer(&array, &case, &effort).unwrap().is_steady);
+    // A thousandth of that is read over and over within seconds.
+    let case = LoadSource::read("fio:rw=randread,bs=8k,iodepth=16,numjobs=4,size=200m").unwrap().case;
+    assert!(answer(&array, &case, &Effort::FULL).unwrap().is_steady);
+}

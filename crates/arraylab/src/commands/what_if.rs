@@ -191,7 +191,7 @@ fn notes(rows: &[Row]) -> Vec<String> {
     }
     for row in rows.iter().filter(|row| !row.answer.is_steady) {
         notes.push(format!(
-            "{}: the level still changed when the simulation ended ({} counted).",
+            "{}: the level still changed, or a cache still filled, when the simulation ended ({} counted).",
             row.change_text(),
             human_duration(row.answer.counted_ns)
         ));

@@ -299,7 +299,7 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
     }
     for answer in answers.all().filter(|answer| answer.data["is_steady"] != true) {
         let counted = Text::of(
-            ": the level still changed when the simulation ended ({} counted).",
+            ": the level still changed, or a cache still filled, when the simulation ended ({} counted).",
             &[source(answer, "counted_s")],
         );
         lines.push(change(answer).then(counted));

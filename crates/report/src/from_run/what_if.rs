@@ -89,7 +89,7 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
         let counted = answer.number("counted_s", Unit::S)?;
         let name = answer.change();
         Some(cited!(
-            "{}: the level still changed when the simulation ended ({} counted).",
+            "{}: the level still changed, or a cache still filled, when the simulation ended ({} counted).",
             name,
             counted.duration()
         ))
