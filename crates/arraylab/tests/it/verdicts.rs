@@ -245,6 +245,34 @@ fn limits_on_parts_that_an_array_lacks_do_not_apply() {
     }
 }
 
+/// Proves that writes which a cache took for the first seconds only are said to fall, with what remains, and that no tile takes the mean of
+/// both for what the array does.
+#[test]
+fn a_cache_that_fills_at_once_is_on_the_first_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("writes.yaml");
+    let plan = "title: t\nwatch: { interval: 5 }\ndefaults: { rw: randwrite, bs: 8k, iodepth: 16, numjobs: 4, runtime: 120 }\nstages: { a: {} }\n";
+    std::fs::write(&path, plan).unwrap();
+    let run = directory.path().join("run");
+    succeed(&[
+        "run",
+        path.to_str().unwrap(),
+        "--target",
+        "twin:pool-60-disks",
+        "--out",
+        run.to_str().unwrap(),
+    ]);
+    let page = succeed(&["report", run.to_str().unwrap(), "--format", "json"]);
+    let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+    let sentences = page["sentences"].to_string();
+    assert!(sentences.contains("Writes fall by 99 % after 5 s"), "{sentences}");
+    assert!(!sentences.contains("Writes did not fall"), "{sentences}");
+    for tile in page["tiles"].as_array().unwrap() {
+        let detail = tile["detail"]["text"].as_str().unwrap();
+        assert!(detail.ends_with("the mean of before and after its writes fell"), "{tile}");
+    }
+}
+
 /// Proves that a run that left a stage out resumes as what it was, and that a stage which is not `optional` is refused.
 #[test]
 fn a_stage_that_is_left_out_stays_so() {

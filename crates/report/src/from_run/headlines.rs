@@ -4,7 +4,7 @@
 
 use super::section_id;
 use crate::model::Headline;
-use findings::{Cited, Finding, Findings, Level, cited};
+use findings::{Cited, Finding, Findings, Kind, Level, cited};
 
 /// Printer of a finding's number on a tile.
 type Printed = fn(findings::Quantity) -> Cited;
@@ -45,10 +45,20 @@ fn tile(
     } else {
         cited!("{}, mean latency {}{}", load, finding.quantity("mean_latency_ns")?.latency(), of)
     };
+    let detail = if has_fallen(found, finding) {
+        cited!("{}, the mean of before and after its writes fell", detail)
+    } else {
+        detail
+    };
     Some(Headline {
         label: label.into(),
         value: printed(finding.quantity(field)?),
         detail,
         section_id: section_id(&finding.stage),
     })
+}
+
+/// Returns true if writes fell lastingly within the case of a level, whose figures are then those of no moment.
+fn has_fallen(found: &Findings, level: &Finding) -> bool {
+    found.of_kind(Kind::WriteCliff).any(|cliff| cliff.stage == level.stage && cliff.case == level.case)
 }
