@@ -56,7 +56,7 @@ impl Event {
     ];
 
     /// The event of that name in plans, whichever arrays have it; an error names all there are.
-    pub(crate) fn parse(name: &str) -> Result<Event, TwinError> {
+    pub fn parse(name: &str) -> Result<Event, TwinError> {
         Event::ALL.into_iter().find(|event| event.name() == name).ok_or_else(|| {
             let known = Event::ALL.map(Event::name).into_iter().chain([DRIVE_SLOW]).collect::<Vec<_>>();
             TwinError::UnknownEvent { event: name.to_owned(), known: known.join(", ") }
