@@ -28,14 +28,21 @@ pub(crate) fn no_controllers() -> TwinError {
 /// Fault or maintenance event of an array of drives behind controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultEvent {
-    /// A drive is lost.
-    DriveFails(DriveIndex),
-    /// A new drive takes the place of a lost one.
-    DriveIsReplaced(DriveIndex),
     /// The firmware of all controllers is updated.
     FirmwareUpdate,
     /// A controller leaves and comes back.
     ControllerFails(u32),
+    /// Fault that the model carries out at its moment.
+    Scheduled(Fault),
+}
+
+/// Fault that is scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A drive is lost.
+    DriveFails(DriveIndex),
+    /// A new drive takes the place of a lost one.
+    DriveIsReplaced(DriveIndex),
     /// A node is lost.
     NodeFails(u32),
     /// A new node takes the place of a lost one.
@@ -76,10 +83,10 @@ impl Capabilities {
             Event::DriveFailure | Event::DriveReplacement => {
                 self.check_number(event, DRIVE, self.drives, arguments)?;
                 let drive = drive_of(arguments);
-                Ok(match event {
-                    Event::DriveFailure => FaultEvent::DriveFails(drive),
-                    _ => FaultEvent::DriveIsReplaced(drive),
-                })
+                Ok(FaultEvent::Scheduled(match event {
+                    Event::DriveFailure => Fault::DriveFails(drive),
+                    _ => Fault::DriveIsReplaced(drive),
+                }))
             }
             Event::FirmwareUpdate | Event::ControllerFailover => {
                 let is_failover = event == Event::ControllerFailover;
@@ -104,10 +111,10 @@ impl Capabilities {
                 }
                 self.check_number(event, NODE, self.nodes, arguments)?;
                 let node = arguments.get(NODE).and_then(Value::as_u64).unwrap_or(0) as u32;
-                Ok(match event {
-                    Event::NodeFailure => FaultEvent::NodeFails(node),
-                    _ => FaultEvent::NodeIsReplaced(node),
-                })
+                Ok(FaultEvent::Scheduled(match event {
+                    Event::NodeFailure => Fault::NodeFails(node),
+                    _ => Fault::NodeIsReplaced(node),
+                }))
             }
             Event::Snapshot | Event::SnapshotDeletion if !self.has_snapshots => {
                 refused("give the array `snapshots:`")
@@ -120,12 +127,12 @@ impl Capabilities {
             | Event::MirrorLinkFailure
             | Event::MirrorLinkRecovery => {
                 self.check_number(event, "", 0, arguments)?;
-                Ok(match event {
-                    Event::Snapshot => FaultEvent::Snapshot,
-                    Event::SnapshotDeletion => FaultEvent::SnapshotDeletion,
-                    Event::MirrorLinkFailure => FaultEvent::MirrorLinkFails,
-                    _ => FaultEvent::MirrorLinkIsBack,
-                })
+                Ok(FaultEvent::Scheduled(match event {
+                    Event::Snapshot => Fault::Snapshot,
+                    Event::SnapshotDeletion => Fault::SnapshotDeletion,
+                    Event::MirrorLinkFailure => Fault::MirrorLinkFails,
+                    _ => Fault::MirrorLinkIsBack,
+                }))
             }
             Event::ServiceStop | Event::ServiceStart => lacks("services on nodes", CHAIN_REMEDY),
             Event::Limit | Event::Template => refused(CHAIN_REMEDY),
@@ -178,19 +185,22 @@ mod tests {
         let read =
             |action: &str, arguments: Map<String, Value>| ALL.fault_event(Event::parse(action)?, &arguments);
         let none = Map::new;
-        assert_eq!(read("drive-failure", none()), Ok(FaultEvent::DriveFails(0)));
-        assert_eq!(read("drive-failure", arguments_of("drive", 5.into())), Ok(FaultEvent::DriveFails(5)));
+        assert_eq!(read("drive-failure", none()), Ok(FaultEvent::Scheduled(Fault::DriveFails(0))));
+        assert_eq!(
+            read("drive-failure", arguments_of("drive", 5.into())),
+            Ok(FaultEvent::Scheduled(Fault::DriveFails(5)))
+        );
         assert_eq!(
             read("drive-replacement", arguments_of("drive", 5.into())),
-            Ok(FaultEvent::DriveIsReplaced(5))
+            Ok(FaultEvent::Scheduled(Fault::DriveIsReplaced(5)))
         );
         assert_eq!(
             read("controller-failover", arguments_of("controller", 1.into())),
             Ok(FaultEvent::ControllerFails(1))
         );
         assert_eq!(read("firmware-update", none()), Ok(FaultEvent::FirmwareUpdate));
-        assert_eq!(read("snapshot-deletion", none()), Ok(FaultEvent::SnapshotDeletion));
-        assert_eq!(read("mirror-link-failure", none()), Ok(FaultEvent::MirrorLinkFails));
+        assert_eq!(read("snapshot-deletion", none()), Ok(FaultEvent::Scheduled(Fault::SnapshotDeletion)));
+        assert_eq!(read("mirror-link-failure", none()), Ok(FaultEvent::Scheduled(Fault::MirrorLinkFails)));
         for (action, arguments) in [
             ("drive-failure", arguments_of("drive", 6.into())),
             ("drive-failure", arguments_of("drive", "x".into())),

@@ -12,7 +12,7 @@ mod recovery;
 mod refill;
 
 pub(crate) use failover::{ControllerEvent, Failover, FirmwareUpdate};
-pub(crate) use fault_event::{Capabilities, FAILOVER_REMEDY, FaultEvent, NODE, no_controllers};
+pub(crate) use fault_event::{Capabilities, FAILOVER_REMEDY, Fault, FaultEvent, NODE, no_controllers};
 pub(crate) use loss::DATA_LOST;
 pub(crate) use migration::{Migrates, Migrating, Migration};
 pub(crate) use rebuild::Rebuild;

@@ -187,16 +187,3 @@ payloads! {
         11 => Delivered(u32),
     }
 }
-
-/// Fault that is scheduled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    DriveFails(u16),
-    DriveIsReplaced(u16),
-    NodeFails(u32),
-    NodeIsReplaced(u32),
-    Snapshot,
-    SnapshotDeletion,
-    MirrorLinkFails,
-    MirrorLinkIsBack,
-}

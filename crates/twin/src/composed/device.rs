@@ -3,10 +3,10 @@
 use load::{Completion, Device, Operation};
 
 use super::chain::ChainEvent;
-use super::command::{Fault, ModelEvent, Parts};
+use super::command::{ModelEvent, Parts};
 use super::drives::GroupDrives;
 use super::{Attachment, Model, Piece};
-use crate::availability::{ControllerEvent, Refill};
+use crate::availability::{ControllerEvent, Fault, Refill};
 use crate::event_loop::{Clock, EventLoop};
 use crate::payload::number_in;
 

@@ -43,7 +43,7 @@ use layout::{DriveIndex, IoList};
 use load::{Direction, Random};
 use serde_json::{Map, Value};
 
-use crate::availability::{Capabilities, Failover, FaultEvent, FirmwareUpdate, Migrates, Refill};
+use crate::availability::{Capabilities, Failover, Fault, FaultEvent, FirmwareUpdate, Migrates, Refill};
 use crate::drive::Slowness;
 use crate::engine::{EventQueue, Slab};
 use crate::part::{Counters, Crowding};
@@ -51,7 +51,7 @@ use crate::settings::{numbered, unknown};
 use crate::{Event, Faults, TwinCounter, TwinError, TwinNote};
 use chain::Chain;
 pub use chain::{ServiceDrives, service_drives};
-use command::{Command, Fault, ModelEvent, Parts};
+use command::{Command, ModelEvent, Parts};
 use controller::Controller;
 use drives::GroupDrives;
 use fabric::Fabric;
@@ -422,23 +422,15 @@ impl Model {
         if let Some(mut view) = self.chain_view() {
             return view.schedule(at_ns, event, arguments);
         }
-        let fault = match self.capabilities().fault_event(event, arguments) {
-            Ok(FaultEvent::FirmwareUpdate) => return self.failover.begin_update(at_ns),
-            Ok(FaultEvent::ControllerFails(controller)) => {
-                return self.failover.begin_failover(at_ns, controller);
+        match self.capabilities().fault_event(event, arguments) {
+            Ok(FaultEvent::FirmwareUpdate) => self.failover.begin_update(at_ns),
+            Ok(FaultEvent::ControllerFails(controller)) => self.failover.begin_failover(at_ns, controller),
+            Ok(FaultEvent::Scheduled(fault)) => {
+                let index = self.faults.keep(fault);
+                self.queue.push(at_ns, ModelEvent::Fault(index).pack());
             }
-            Ok(FaultEvent::DriveFails(drive)) => Fault::DriveFails(drive),
-            Ok(FaultEvent::DriveIsReplaced(drive)) => Fault::DriveIsReplaced(drive),
-            Ok(FaultEvent::NodeFails(node)) => Fault::NodeFails(node),
-            Ok(FaultEvent::NodeIsReplaced(node)) => Fault::NodeIsReplaced(node),
-            Ok(FaultEvent::Snapshot) => Fault::Snapshot,
-            Ok(FaultEvent::SnapshotDeletion) => Fault::SnapshotDeletion,
-            Ok(FaultEvent::MirrorLinkFails) => Fault::MirrorLinkFails,
-            Ok(FaultEvent::MirrorLinkIsBack) => Fault::MirrorLinkIsBack,
-            Err(error) => return self.note(error.to_string()),
-        };
-        let index = self.faults.keep(fault);
-        self.queue.push(at_ns, ModelEvent::Fault(index).pack());
+            Err(error) => self.note(error.to_string()),
+        }
     }
 
     /// Makes jobs from `first_job` on be for the volume and host that `settings` name.
