@@ -230,6 +230,7 @@ fn caches_that_fill_within_the_first_intervals_are_found() {
     let again = [&[5_000.0][..], &drives(30), &[4_500.0], &drives(30)].concat();
     assert_eq!(cliff(&again), None);
     assert_eq!(cliff(&[&[2_050.0][..], &drives(58)].concat()), None);
+    assert_eq!(cliff(&[&[2_050.0][..], &[1_800.0; 58]].concat()), None, "12 % deep");
     let mut random = Random::from_seed(20_261_127);
     let count = repetitions(1000);
     let noisy =

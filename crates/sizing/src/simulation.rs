@@ -461,10 +461,10 @@ fn is_level(batches: &[Batch]) -> bool {
 /// Returns true if a cache or tier of faster drives goes on to fill from a batch on: what it does not hold yet is not served by it.
 fn fills_faster_drives(batches: &[Batch], from: usize) -> bool {
     let held_bytes = |batch: &Batch| -> u64 {
-        let is_level = |one: &&TwinCounter| {
+        let is_held = |one: &&TwinCounter| {
             ["drive_cache", "tier"].contains(&one.entity.as_str()) && one.name == "fill_bytes"
         };
-        batch.counters.iter().filter(is_level).map(|one| one.value).sum()
+        batch.counters.iter().filter(is_held).map(|one| one.value).sum()
     };
     let (before, after) = (held_bytes(&batches[from - 1]), batches.last().map_or(0, held_bytes));
     let moved: u64 = batches[from..].iter().map(|batch| batch.read.bytes + batch.write.bytes).sum();
@@ -624,30 +624,22 @@ fn half_width(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
+    /// A second of reads that take so long each.
+    fn batch(ios: u64, latency_ms: u64) -> Batch {
+        let mut batch = Batch { duration_ns: 1_000_000_000, ..Batch::default() };
+        (0..ios).for_each(|_| batch.read.latency.record(latency_ms * 1_000_000));
+        batch.read.ios = ios;
+        batch
+    }
+
     fn batches(latencies_ms: &[u64]) -> Vec<Batch> {
-        let batch = |&milliseconds: &u64| {
-            let mut batch = Batch { duration_ns: 1_000_000_000, ..Batch::default() };
-            for _ in 0..100 {
-                batch.read.latency.record(milliseconds * 1_000_000);
-            }
-            batch.read.ios = 100;
-            batch
-        };
-        latencies_ms.iter().map(batch).collect()
+        latencies_ms.iter().map(|&latency_ms| batch(100, latency_ms)).collect()
     }
 
     /// Proves that a level with the end of a filling cache in it is none, however much that scatters, and that one which scatters by a tenth is.
     #[test]
     fn the_end_of_a_filling_cache_is_no_noise() {
-        let of_rates = |rates: &[u64]| -> Vec<Batch> {
-            let batch = |&ios: &u64| {
-                let mut batch = Batch { duration_ns: 1_000_000_000, ..Batch::default() };
-                (0..ios).for_each(|_| batch.read.latency.record(1_000_000));
-                batch.read.ios = ios;
-                batch
-            };
-            rates.iter().map(batch).collect()
-        };
+        let of_rates = |rates: &[u64]| -> Vec<Batch> { rates.iter().map(|&ios| batch(ios, 1)).collect() };
         let filled = [vec![9_000; 9], vec![100; 15]].concat();
         assert!(!is_level(&of_rates(&filled)));
         assert!(is_level(&of_rates(&[vec![9_000; 8], vec![100; 16]].concat())));

@@ -267,7 +267,9 @@ fn a_cache_that_fills_at_once_is_on_the_first_page() {
     let sentences = page["sentences"].to_string();
     assert!(sentences.contains("Writes fall by 99 % after 5 s"), "{sentences}");
     assert!(!sentences.contains("Writes did not fall"), "{sentences}");
-    for tile in page["tiles"].as_array().unwrap() {
+    let tiles = page["tiles"].as_array().unwrap();
+    assert_eq!(tiles.len(), 3, "{tiles:?}");
+    for tile in tiles {
         let detail = tile["detail"]["text"].as_str().unwrap();
         assert!(detail.ends_with("the mean of before and after its writes fell"), "{tile}");
     }

@@ -446,3 +446,31 @@ fn limits_that_other_cases_deny_are_caught() {
     let is_it = |one: &String| one.contains(&id) && one.contains("more I/Os would do more, though");
     assert!(found.iter().map(ToString::to_string).any(|one| is_it(&one)), "{id} was missed");
 }
+
+/// Proves that each level about a write cliff is recomputed: one that is 1 % off is caught, of the first fall, a further one, the
+/// recovery between them, and what is sustained.
+#[test]
+fn levels_about_falls_are_recomputed() {
+    let waits = ["--stage", "settle", "--stage", "wait-5", "--set", "runtime=0.1", "--set", "ramp_time=0"];
+    let reported = reported("snia-host-idle-recovery", "nas-raid5", &waits);
+    assert!(!is_caught(&reported, &reported.json));
+    let findings = reported.json["findings"].as_array().expect("findings");
+    let falls_again =
+        |finding: &Value| finding["kind"] == "write-cliff" && finding["further_falls"][0].is_object();
+    let place = findings.iter().position(falls_again).expect("a write cliff that comes again");
+    for path in [
+        "before/iops",
+        "after/bw_bytes_per_s",
+        "further_falls/0/before/iops",
+        "further_falls/0/after/iops",
+        "recovery/to/iops",
+        "sustained/bw_bytes_per_s",
+    ] {
+        let mut json = reported.json.clone();
+        let level = json.pointer_mut(&format!("/findings/{place}/{path}")).expect(path);
+        *level = json!(level.as_f64().expect(path) * 1.01);
+        let found = report_check::check(&reported.run, &json);
+        let named = path.replace('/', ".");
+        assert!(found.iter().any(|one| one.to_string().contains(&named)), "{path} was missed");
+    }
+}

@@ -45,15 +45,12 @@ fn tile(
     } else {
         cited!("{}, mean latency {}{}", load, finding.quantity("mean_latency_ns")?.latency(), of)
     };
-    let detail = if has_fallen(found, finding) {
-        cited!("{}, the mean of before and after its writes fell", detail)
-    } else {
-        detail
-    };
+    let mean_of =
+        if has_fallen(found, finding) { ", the mean of before and after its writes fell" } else { "" };
     Some(Headline {
         label: label.into(),
         value: printed(finding.quantity(field)?),
-        detail,
+        detail: cited!("{}{}", detail, mean_of),
         section_id: section_id(&finding.stage),
     })
 }
