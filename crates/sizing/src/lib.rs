@@ -5,6 +5,7 @@
 mod answer;
 mod bottleneck;
 mod bound;
+mod cache_warming;
 mod configuration;
 mod curve;
 mod error;
@@ -38,6 +39,7 @@ pub use answer::{
 };
 pub use bottleneck::{Bottleneck, Bottlenecks};
 pub use bound::most_times;
+pub use cache_warming::WarmedTwin;
 pub use campaign::TwinCache;
 pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};

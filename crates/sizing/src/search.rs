@@ -283,6 +283,8 @@ fn glance(
     let effort = Effort {
         ios: GLANCE_IOS.min(question.effort.ios),
         most_ios: GLANCE_IOS.min(question.effort.most_ios),
+        // Of two profiles the better has no smaller read cache.
+        most_warming_ios: 0,
         ..question.effort
     };
     let of_state = |&state: &State| {

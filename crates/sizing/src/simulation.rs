@@ -3,12 +3,14 @@
 //! The first third of what was simulated is left out as warm-up. The load goes on until the second and the last third agree and
 //! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
 
+use crate::cache_warming::{ReadCaches, Warming};
 use crate::part::Part;
 use crate::requirement::{Requirement, Side};
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
 use load::{DirectionSample, Histogram, Sample};
 use plan::{Case, SettingScope};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use twin::{Twin, TwinCounter};
 use units::NANOS_PER_SECOND;
@@ -55,6 +57,8 @@ pub struct Effort {
     pub ios: u64,
     /// I/Os after which the simulation ends though the level still changes.
     pub most_ios: u64,
+    /// I/Os of each load at most from which read caches are filled before, without being simulated.
+    pub most_warming_ios: u64,
     /// Seeds, from 1 on, each with a simulation of its own.
     pub seeds: u32,
     /// Simulated time between two looks at least, in nanoseconds.
@@ -70,6 +74,7 @@ impl Effort {
     pub const FULL: Effort = Effort {
         ios: 300_000,
         most_ios: 3_000_000,
+        most_warming_ios: 15_000_000,
         seeds: 1,
         look_ns: INTERVAL_NS,
         most_ns: u64::MAX,
@@ -80,6 +85,7 @@ impl Effort {
     pub const ROUGH: Effort = Effort {
         ios: 4_000,
         most_ios: 40_000,
+        most_warming_ios: 0,
         look_ns: 1_000_000,
         most_ns: 5_000_000_000,
         threads: 1,
@@ -103,6 +109,8 @@ struct Batch {
     counters: Vec<TwinCounter>,
     /// Share of a rebuild that is done at its end.
     rebuilt_share: Option<f64>,
+    /// Read caches at its end.
+    read_caches: ReadCaches,
 }
 
 /// Intervals of the counted time that an answer keeps.
@@ -124,6 +132,7 @@ impl Batch {
         self.write.merge(&later.write);
         self.counters = later.counters;
         self.rebuilt_share = later.rebuilt_share;
+        self.read_caches = later.read_caches;
     }
 
     fn mean_latency_ns(&self) -> f64 {
@@ -176,6 +185,8 @@ pub(crate) struct Level {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
+    /// The read caches began as after hours of the load.
+    pub began_warm: bool,
     /// Warm-up of the first seed as a ramp, and the counted time of all seeds one after the other.
     pub samples: Vec<Sample>,
 }
@@ -264,6 +275,7 @@ struct Counted {
     drive_writes: BTreeMap<String, DriveWrites>,
     rebuild_ns: Option<f64>,
     is_steady: bool,
+    began_warm: bool,
 }
 
 fn one_seed(
@@ -298,39 +310,48 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
+    let warming = RefCell::new(Warming::new(&case, configuration.warmed.as_ref(), effort.most_warming_ios));
     let (description, twins) = (&configuration.description, configuration.twins.as_ref());
-    campaign::simulate_case(description, settings, &case, twins, &mut |twin, number, sample| {
-        if is_whole && sample.is_ramp {
-            return false;
-        }
-        current.add(&sample);
-        ios += sample.read.ios + sample.write.ios;
-        // Loads end their intervals together; the last of them ends the look.
-        if number + 1 < loads {
-            return false;
-        }
-        current.duration_ns += sample.duration_ns();
-        looks += 1;
-        if looks < looks_per_batch {
-            return false;
-        }
-        looks = 0;
-        current.counters = twin.counters();
-        current.rebuilt_share = twin.rebuilt_share();
-        batches.push(std::mem::take(&mut current));
-        if batches.len() >= 2 * BATCHES {
-            looks_per_batch *= 2;
-            batches = in_pairs(std::mem::take(&mut batches));
-        }
-        if is_whole {
-            return false;
-        }
-        is_steady = batches.len() >= BATCHES / 2 && ios >= effort.ios && is_level(&batches);
-        // As long as a level is looked for: a cold cache may let a queue grow that it then drains.
-        is_hopeless =
-            batches.len() >= BATCHES / 2 && ios >= effort.ios && is_out_of_reach(&batches, requirements);
-        is_steady || is_hopeless || ios >= effort.most_ios
-    })?;
+    campaign::simulate_case(
+        description,
+        settings,
+        &case,
+        twins,
+        &mut |twin| warming.borrow_mut().begin(twin),
+        &mut |twin, number, sample| {
+            if is_whole && sample.is_ramp {
+                return false;
+            }
+            current.add(&sample);
+            ios += sample.read.ios + sample.write.ios;
+            // Loads end their intervals together; the last of them ends the look.
+            if number + 1 < loads {
+                return false;
+            }
+            current.duration_ns += sample.duration_ns();
+            looks += 1;
+            if looks < looks_per_batch {
+                return false;
+            }
+            looks = 0;
+            current.read_caches = warming.borrow_mut().look(twin);
+            current.counters = twin.counters();
+            current.rebuilt_share = twin.rebuilt_share();
+            batches.push(std::mem::take(&mut current));
+            if batches.len() >= 2 * BATCHES {
+                looks_per_batch *= 2;
+                batches = in_pairs(std::mem::take(&mut batches));
+            }
+            if is_whole {
+                return false;
+            }
+            is_steady = batches.len() >= BATCHES / 2 && ios >= effort.ios && is_level(&batches);
+            // As long as a level is looked for: a cold cache may let a queue grow that it then drains.
+            is_hopeless =
+                batches.len() >= BATCHES / 2 && ios >= effort.ios && is_out_of_reach(&batches, requirements);
+            is_steady || is_hopeless || ios >= effort.most_ios
+        },
+    )?;
     if current.duration_ns > 0 && batches.is_empty() {
         batches.push(current);
     }
@@ -341,7 +362,15 @@ fn one_seed(
     let rebuild_ns = rebuild_ns(&batches, warm_up);
     let counted = batches.split_off(warm_up);
     let warm_up = whole(&batches);
-    Ok(Counted { warm_up, batches: counted, busy, drive_writes, rebuild_ns, is_steady })
+    Ok(Counted {
+        warm_up,
+        batches: counted,
+        busy,
+        drive_writes,
+        rebuild_ns,
+        is_steady,
+        began_warm: warming.into_inner().has_warmed(),
+    })
 }
 
 /// Batches as one.
@@ -429,7 +458,7 @@ fn in_pairs(batches: Vec<Batch>) -> Vec<Batch> {
 }
 
 /// Returns true if the second and the last third have one level, caches destage as much as they take or, where there are none, drives
-/// are given no more work than they do, and no cache or tier of faster drives still fills.
+/// are given no more work than they do, and no read cache or tier of faster drives still fills.
 fn is_level(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
     if third < 2 {
@@ -455,15 +484,19 @@ fn is_level(batches: &[Batch]) -> bool {
     let keeps_up = cached.is_none_or(|(before, after)| {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
     });
-    keeps_up && !fills_faster_drives(batches, 2 * third)
+    keeps_up && !fills_tier(batches, 2 * third) && !fills_read_caches(batches, 2 * third)
 }
 
-/// Returns true if a cache or tier of faster drives goes on to fill from a batch on: what it does not hold yet is not served by it.
-fn fills_faster_drives(batches: &[Batch], from: usize) -> bool {
+/// Returns true if read caches go on to fill from a batch on, and misses become hits by it.
+fn fills_read_caches(batches: &[Batch], from: usize) -> bool {
+    let read_bytes = batches[from..].iter().map(|batch| batch.read.bytes).sum();
+    batches.last().is_some_and(|last| last.read_caches.fill_since(&batches[from - 1].read_caches, read_bytes))
+}
+
+/// Returns true if a tier of faster drives goes on to fill from a batch on: what it does not hold yet is not served by it.
+fn fills_tier(batches: &[Batch], from: usize) -> bool {
     let held_bytes = |batch: &Batch| -> u64 {
-        let is_held = |one: &&TwinCounter| {
-            ["drive_cache", "tier"].contains(&one.entity.as_str()) && one.name == "fill_bytes"
-        };
+        let is_held = |one: &&TwinCounter| one.entity == "tier" && one.name == "fill_bytes";
         batch.counters.iter().filter(is_held).map(|one| one.value).sum()
     };
     let (before, after) = (held_bytes(&batches[from - 1]), batches.last().map_or(0, held_bytes));
@@ -583,6 +616,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
+        began_warm: of_seeds.iter().any(|one| one.began_warm),
         samples: samples(of_seeds),
         read,
         write,

@@ -115,6 +115,7 @@ pub(crate) fn answer_json(
         "latency_sampling_95": answer.latency_sampling,
         "is_steady": answer.is_steady,
         "drives_began_steady": answer.began_steady,
+        "read_caches_began_warm": answer.began_warm,
         "counted_s": answer.counted_ns as f64 / 1e9,
         "case": case(PointKind::Own),
         "alone": alone,

@@ -8,6 +8,7 @@ use load::{
 };
 use serde_json::{Map, Value};
 
+use crate::cache::ReadCacheFill;
 use crate::composed::{Model, settings_of};
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
@@ -245,6 +246,16 @@ impl Twin {
         self.change_count += notes.len() as u64;
         self.notes
             .extend(notes.into_iter().map(|note| TwinNote { at_ns: note.at_ns + self.skipped_ns, ..note }));
+    }
+
+    /// Fills of the array's read caches: all of those in memory together, and of one on drives; none where it has none.
+    pub fn read_cache_fills(&self) -> impl Iterator<Item = ReadCacheFill> {
+        self.model.read_cache_fills()
+    }
+
+    /// Leaves in the read caches what I/Os leave there, without the time that they take: functional warming.
+    pub fn warm(&mut self, operations: &[Operation]) {
+        self.model.warm(operations);
     }
 
     /// Share of a rebuild that is done; `None` where none runs.

@@ -189,6 +189,10 @@ fn notes(rows: &[Row]) -> Vec<String> {
             "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
         );
     }
+    if rows.iter().any(|row| row.answer.began_warm) {
+        notes
+            .push("Read caches begin as after hours of the load; `arraylab run` shows how they fill.".into());
+    }
     for row in rows.iter().filter(|row| !row.answer.is_steady) {
         notes.push(format!(
             "{}: the level still changed, or a cache still filled, when the simulation ended ({} counted).",

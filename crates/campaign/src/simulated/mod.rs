@@ -214,13 +214,14 @@ impl Simulator {
     }
 }
 
-/// Runs one case on the twin of an array, outside any run: `on_sample` receives the twin, the number of the load and the
-/// sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where one is given.
+/// Runs one case on the twin of an array, outside any run: `on_begin` receives the twin before the first I/O, `on_sample` the twin, the
+/// number of the load and the sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where one is given.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],
     case: &Case,
     twins: Option<&TwinCache>,
+    on_begin: &mut dyn FnMut(&mut Twin),
     on_sample: &mut dyn FnMut(&mut Twin, usize, Sample) -> bool,
 ) -> Result<Extrapolation, CampaignError> {
     let target = TwinSpec { name: description.name.clone(), settings: settings.to_vec() };
@@ -233,6 +234,7 @@ pub fn simulate_case(
     };
     let mut twin = simulator.check_on(built.map_err(|source| twin_error(case, source))?, case)?;
     concurrent::check_single(&twin, case)?;
+    on_begin(&mut twin);
     let ran = case_run::run(&mut twin, case, on_sample)?;
     Ok(ran.extrapolation)
 }

@@ -297,6 +297,12 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
             &[],
         ));
     }
+    if answers.all().any(|answer| answer.data["read_caches_began_warm"] == true) {
+        lines.push(Text::of(
+            "Read caches begin as after hours of the load; `arraylab run` shows how they fill.",
+            &[],
+        ));
+    }
     for answer in answers.all().filter(|answer| answer.data["is_steady"] != true) {
         let counted = Text::of(
             ": the level still changed, or a cache still filled, when the simulation ended ({} counted).",

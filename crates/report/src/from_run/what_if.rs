@@ -84,6 +84,10 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
             "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
         );
     }
+    if rows.iter().chain(steps).any(|row| row.is("read_caches_began_warm")) {
+        lines
+            .push("Read caches begin as after hours of the load; `arraylab run` shows how they fill.".into());
+    }
     let unsettled = rows.iter().chain(steps).filter(|answer| !answer.is("is_steady"));
     lines.extend(unsettled.filter_map(|answer| {
         let counted = answer.number("counted_s", Unit::S)?;

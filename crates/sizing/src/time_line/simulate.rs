@@ -76,6 +76,7 @@ impl TimeLine {
             &configuration.settings,
             &self.case,
             None,
+            &mut |_| {},
             &mut |twin, _, sample| {
                 let notes = twin.take_notes().into_iter();
                 let events: Vec<TimeLineEvent> = notes

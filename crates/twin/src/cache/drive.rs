@@ -12,6 +12,7 @@ pub(crate) struct DriveCache {
     ways: Ways,
     /// By index of a place: sectors of its block that are kept.
     sectors: Vec<u64>,
+    kept_sectors: u64,
 }
 
 /// Sectors of a block from one byte of it to another.
@@ -24,7 +25,7 @@ fn sectors(from: u64, to: u64) -> u64 {
 impl DriveCache {
     /// Cache of so many bytes in blocks of a power of two, at most 64 sectors.
     pub fn new(bytes: u64, block_bytes: u64) -> DriveCache {
-        DriveCache { block_bytes, ways: Ways::new(bytes / block_bytes), sectors: Vec::new() }
+        DriveCache { block_bytes, ways: Ways::new(bytes / block_bytes), sectors: Vec::new(), kept_sectors: 0 }
     }
 
     /// Calls with each block that a range touches: its number, and the bytes of it.
@@ -67,11 +68,14 @@ impl DriveCache {
                 None => {
                     let Some(place) = self.ways.insert(block) else { return };
                     self.sectors.resize(self.ways.indices(), 0);
-                    self.sectors[place.index] = 0;
+                    let replaced = std::mem::take(&mut self.sectors[place.index]);
+                    self.kept_sectors -= u64::from(replaced.count_ones());
                     place
                 }
             };
-            self.sectors[place.index] |= sectors(from, to);
+            let (had, kept) = (self.sectors[place.index], sectors(from, to));
+            self.kept_sectors += u64::from((kept & !had).count_ones());
+            self.sectors[place.index] = had | kept;
             run(place.number as u64 * self.block_bytes + from, to - from);
         }
     }
@@ -83,8 +87,19 @@ impl DriveCache {
             touched.extend(self.ways.find(block).map(|place| (place, sectors(from, to))));
         });
         for (place, given_up) in touched {
+            self.kept_sectors -= u64::from((self.sectors[place.index] & given_up).count_ones());
             self.sectors[place.index] &= !given_up;
         }
+    }
+
+    /// Sectors that are kept.
+    pub fn kept_sectors(&self) -> u64 {
+        self.kept_sectors
+    }
+
+    /// Sectors that there is room for.
+    pub fn sectors(&self) -> u64 {
+        self.ways.places() * (self.block_bytes / SECTOR_BYTES)
     }
 
     /// Returns whether hardly a place is empty.
@@ -118,7 +133,10 @@ mod tests {
         assert!(cache.find(61_440, 8192, |at, length| found.push((at, length))));
         assert_eq!(found, put);
         assert!(!is_kept(&cache, 57_344, 8192) && !is_kept(&cache, 61_440, 12_288));
+        cache.keep(61_440, 8192, |_, _| {});
+        assert_eq!((cache.kept_sectors(), cache.sectors()), (2, 4096));
         cache.forget(65_536, 512);
+        assert_eq!(cache.kept_sectors(), 1);
         assert!(is_kept(&cache, 61_440, 4096) && !is_kept(&cache, 65_536, 4096));
         assert!(!is_kept(&DriveCache::new(0, 65_536), 0, 4096));
     }

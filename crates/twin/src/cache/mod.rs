@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use drive::{DriveCache, SECTOR_BYTES};
 pub(crate) use read::ReadCache;
+pub use read::ReadCacheFill;
 pub(crate) use write_back::WriteCache;
 
 /// In which order a cache puts written data on the drives.

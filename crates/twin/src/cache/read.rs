@@ -7,6 +7,17 @@ use super::ways::Ways;
 /// Blocks whose memory is asked for at once.
 const FETCHED: usize = 16;
 
+/// Fill of read caches, in sectors of 4 KiB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadCacheFill {
+    /// Sectors that are kept.
+    pub kept_sectors: u64,
+    /// Sectors that there is room for.
+    pub room_sectors: u64,
+    /// Blocks that were read once, where only the second read is kept.
+    pub seen_blocks: u64,
+}
+
 /// Blocks of one controller. Only blocks that were read whole are kept.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadCache {
@@ -22,6 +33,16 @@ impl ReadCache {
             by_block: Divisor::new(block_bytes, u64::MAX),
             ways: Ways::new(bytes / block_bytes),
         }
+    }
+
+    /// Bytes of a block.
+    pub fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// Places for a block.
+    pub fn blocks(&self) -> u64 {
+        self.ways.places()
     }
 
     /// Places that hold a block.
@@ -55,8 +76,7 @@ impl ReadCache {
 
     /// Keeps the whole blocks of a range.
     pub fn keep(&mut self, offset: u64, length: u64) {
-        let first = self.block_of(offset + self.block_bytes - 1);
-        let end = self.block_of(offset + length);
+        let (first, end) = self.whole_blocks(offset, length);
         for from in (first..end).step_by(FETCHED) {
             let blocks = from..end.min(from + FETCHED as u64);
             // One block alone has nobody to wait beside.
@@ -69,6 +89,17 @@ impl ReadCache {
                 }
             }
         }
+    }
+
+    /// Prefetches the memory of the blocks that [`ReadCache::keep`] of a range is about.
+    pub fn fetch(&self, offset: u64, length: u64) {
+        let (first, end) = self.whole_blocks(offset, length);
+        self.ways.fetch(first..end);
+    }
+
+    /// First of the whole blocks of a range, and the one behind them.
+    fn whole_blocks(&self, offset: u64, length: u64) -> (u64, u64) {
+        (self.block_of(offset + self.block_bytes - 1), self.block_of(offset + length))
     }
 
     fn block_of(&self, byte: u64) -> u64 {

@@ -102,6 +102,11 @@ impl Ways {
         self.filled_sets.len() * WAYS
     }
 
+    /// All places.
+    pub fn places(&self) -> u64 {
+        (self.count * WAYS) as u64
+    }
+
     /// Places that hold a block.
     pub fn filled(&self) -> u64 {
         self.filled
@@ -177,12 +182,12 @@ impl Ways {
 
     /// All places are empty.
     pub fn clear(&mut self) {
-        *self = Ways::new((self.count * WAYS) as u64);
+        *self = Ways::new(self.places());
     }
 
     /// Returns whether hardly a place is empty.
     pub fn is_full(&self) -> bool {
-        self.filled >= (self.count * WAYS) as u64 / 20 * 19
+        self.filled >= self.places() / 20 * 19
     }
 }
 

@@ -4,7 +4,7 @@ use load::Direction;
 
 use super::Request;
 use super::request::{Io, Served, Stage};
-use crate::cache::{DriveCache, ReadCache, SECTOR_BYTES};
+use crate::cache::{DriveCache, ReadCache, ReadCacheFill, SECTOR_BYTES};
 use crate::part::Counters;
 
 /// Read cache on the drives of a group.
@@ -50,6 +50,15 @@ impl CacheOnDrives {
             served.add(Stage::After, Io::internal(Direction::Write, set, offset_bytes, length_bytes));
         });
         self.admitted_bytes += admitted_bytes;
+    }
+
+    /// Fill of it.
+    pub fn fill(&self) -> ReadCacheFill {
+        ReadCacheFill {
+            kept_sectors: self.kept.kept_sectors(),
+            room_sectors: self.kept.sectors(),
+            seen_blocks: self.seen.as_ref().map_or(0, ReadCache::filled_blocks),
+        }
     }
 
     pub fn count_into(&self, counters: &mut Counters) {

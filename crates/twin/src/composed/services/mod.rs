@@ -22,6 +22,7 @@ use load::{Content, Direction};
 
 use super::set::SetState;
 use super::settings::{Condition, Settings};
+use crate::cache::ReadCacheFill;
 use crate::part::Counters;
 use drive_cache::CacheOnDrives;
 use metadata::Metadata;
@@ -54,15 +55,15 @@ pub(crate) struct Services {
 
 /// Host's command, as the services see it.
 #[derive(Debug, Clone, Copy)]
-struct Request {
-    direction: Direction,
-    set: u16,
-    offset_bytes: u64,
-    length_bytes: u64,
+pub(crate) struct Request {
+    pub direction: Direction,
+    pub set: u16,
+    pub offset_bytes: u64,
+    pub length_bytes: u64,
     /// Of the first byte among all sets.
-    address: u64,
+    pub address: u64,
     /// Memory of the controller has it, which only a cache on drives asks.
-    is_in_memory: bool,
+    pub is_in_memory: bool,
 }
 
 impl Request {
@@ -136,8 +137,27 @@ impl Services {
     }
 
     /// Returns whether a cache on drives answers what memory does not.
-    fn has_drive_cache(&self) -> bool {
+    pub fn has_drive_cache(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.is_lost)
+    }
+
+    /// Fill of the cache on drives; `None` where none answers.
+    pub fn drive_cache_fill(&self) -> Option<ReadCacheFill> {
+        self.cache.as_ref().filter(|cache| !cache.is_lost).map(CacheOnDrives::fill)
+    }
+
+    /// Leaves in the cache on drives what a job's I/O leaves there; `keep` is called with the reads that controllers keep in memory.
+    pub fn warm(&mut self, request: Request, job: u32, keep: impl FnMut(&Io)) {
+        if request.direction == Direction::Write {
+            if let Some(cache) = &mut self.cache {
+                cache.kept.forget(request.address, request.length_bytes);
+            }
+            return;
+        }
+        let mut served = Served::default();
+        served.content = self.content_of(job);
+        self.plan_read(&mut served, request);
+        served.ios().filter(|io| io.is_cached).for_each(keep);
     }
 
     pub fn declare_content(&mut self, first_job: u32, content: Content) {

@@ -68,6 +68,11 @@ impl Served {
         self.ios.push((stage, io));
     }
 
+    /// Its I/Os, in no order.
+    pub fn ios(&self) -> impl Iterator<Item = &Io> {
+        self.ios.iter().map(|(_, io)| io)
+    }
+
     /// Puts others in the place of each I/O.
     pub fn replace_ios(&mut self, mut replace: impl FnMut(Stage, Io, &mut dyn FnMut(Io))) {
         for (stage, io) in std::mem::take(&mut self.ios) {

@@ -1,0 +1,343 @@
+//! Warming of read caches: an array that is asked about has carried its load for long, and what its caches take hours to keep is there.
+//!
+//! Addresses of the load are drawn and kept without being simulated (functional warming), from streams of their own, until the caches
+//! keep hardly more of them. Loads that walk the range in order are left alone: what a pass leaves, the next one needs last.
+
+use load::Distribution::{NoRepeat, Uniform};
+use load::{Direction, DirectionRates, LoadSpec, NUMJOBS_LIMIT, Operation, Schedule, first_jobs};
+use plan::{Case, SettingScope};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use twin::{ReadCacheFill, Twin};
+
+/// I/Os of each load between two looks at the fill.
+const LOOK_IOS: u64 = 1 << 16;
+/// I/Os of each load that a twin is given at once.
+const AT_ONCE: usize = 32;
+/// Share of the misses that may become hits without another level.
+const SAME_MISSES: f64 = 0.02;
+/// Share of the sectors read that is nothing.
+const NOTHING: f64 = 1e-4;
+/// Changes the seed of a stream.
+const OTHER_STREAM: u64 = 0x7761_726d;
+/// Bytes of a sector of [`ReadCacheFill`].
+const SECTOR_BYTES: u64 = 4096;
+
+/// Reads of a case, as far as caches see them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reads {
+    /// Sectors that are read from.
+    sectors: u64,
+    /// Some are read more often than others.
+    is_skewed: bool,
+    /// Some are read again only after all others: in order, or by one job in a random order without repetition.
+    is_in_passes: bool,
+}
+
+/// Loads of a case with their first jobs and volumes.
+fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
+    if case.loads.is_empty() {
+        return vec![(&case.load, 0, String::new())];
+    }
+    let volume =
+        |load: &plan::NamedLoad| load.settings.get("volume").map_or_else(String::new, ToString::to_string);
+    let first = first_jobs(case.loads.iter().map(|load| &load.load));
+    case.loads.iter().zip(first).map(|(load, job)| (&load.load, job, volume(load))).collect()
+}
+
+impl Reads {
+    /// Reads of a case on a twin; `None` where there are none.
+    pub fn of(case: &Case, twin: &Twin) -> Option<Reads> {
+        let mut ranges = BTreeSet::new();
+        let (mut is_skewed, mut is_in_passes) = (false, false);
+        for (spec, first_job, volume) in loads(case) {
+            if spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) == 0 {
+                continue;
+            }
+            let rest_bytes = twin.capacity_of_job_bytes(first_job).saturating_sub(spec.offset_bytes);
+            let range_bytes = spec.size_bytes.unwrap_or(rest_bytes);
+            let used_bytes = match spec.shape.working_set_percent {
+                0 => range_bytes,
+                percent => range_bytes / 100 * u64::from(percent),
+            };
+            // Loads on one range read the same.
+            ranges.insert((volume, spec.offset_bytes, used_bytes));
+            let distribution = &spec.shape.distribution;
+            let is_of_one_job = *distribution == NoRepeat && spec.numjobs == 1;
+            is_in_passes |= spec.shape.replay.is_some() || !spec.pattern.is_random() || is_of_one_job;
+            is_skewed |= !matches!(distribution, Uniform | NoRepeat);
+        }
+        let bytes: u64 = ranges.iter().map(|(_, _, bytes)| bytes).sum();
+        let sectors = (bytes / SECTOR_BYTES).max(1);
+        (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, is_in_passes })
+    }
+
+    /// Sectors that a cache can come to keep of them beyond those that it keeps; of skewed ones all that it has room for.
+    fn left_to_keep(&self, fill: &ReadCacheFill) -> u64 {
+        if self.is_in_passes && self.sectors > fill.room_sectors {
+            return 0;
+        }
+        fill.room_sectors.min(self.sectors).saturating_sub(fill.kept_sectors)
+    }
+}
+
+/// Read caches of a twin at a moment, as reads see them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReadCaches {
+    /// Sectors that are kept, and blocks that were seen.
+    filled: u64,
+    /// Share of the reads that are no hits, as far as it is known, or more.
+    misses: f64,
+    /// Share of these that may still become hits.
+    to_come: f64,
+}
+
+impl ReadCaches {
+    /// Caches of a twin; all zero where it has none.
+    pub fn of(twin: &Twin, reads: Reads) -> ReadCaches {
+        let mut caches = ReadCaches { misses: 1.0, ..ReadCaches::default() };
+        for fill in twin.read_cache_fills() {
+            caches.filled += fill.kept_sectors + fill.seen_blocks;
+            let to_come = reads.left_to_keep(&fill) as f64;
+            if reads.is_skewed {
+                // How often what is not kept is read is not known.
+                caches.to_come = if to_come > 0.0 { 1.0 } else { caches.to_come };
+                continue;
+            }
+            let missing = reads.sectors.saturating_sub(fill.kept_sectors) as f64;
+            if to_come > NOTHING * reads.sectors as f64 {
+                caches.to_come = caches.to_come.max(to_come / missing);
+            }
+            caches.misses = caches.misses.min(missing / reads.sectors as f64);
+        }
+        caches
+    }
+
+    /// Returns whether they have filled since an earlier moment, in which so many bytes were read, by more than what leaves the rate as
+    /// it is, and misses become hits by it.
+    pub fn fill_since(&self, before: &ReadCaches, read_bytes: u64) -> bool {
+        let more = self.filled.saturating_sub(before.filled) * SECTOR_BYTES;
+        self.to_come > SAME_MISSES && more as f64 > SAME_MISSES * self.misses * read_bytes as f64
+    }
+}
+
+/// I/Os of a load that are not those that will be simulated, though blocks that are hot are the same.
+struct Stream {
+    schedule: Schedule,
+    /// Jobs of the schedule that are drawn from.
+    jobs: Range<u32>,
+    first_job: u32,
+}
+
+impl Stream {
+    /// Stream of a load from a job on; `None` where the load has no place on the twin.
+    fn new(spec: &LoadSpec, first_job: u32, twin: &Twin) -> Option<Stream> {
+        let mut spec = spec.clone();
+        let has_own_parts = spec.shape.verify || spec.shape.offset_increment_bytes.is_some();
+        let jobs = if spec.pattern.is_random() && spec.shape.distribution == Uniform && !has_own_parts {
+            // One pass has all that is ever read, of which as many independent draws would lack a third.
+            (spec.shape.distribution, spec.numjobs, spec.seed) = (NoRepeat, 1, spec.seed ^ OTHER_STREAM);
+            0..1
+        } else if has_own_parts || 2 * spec.numjobs > NUMJOBS_LIMIT {
+            0..spec.numjobs
+        } else {
+            spec.numjobs *= 2;
+            spec.numjobs / 2..spec.numjobs
+        };
+        let schedule = Schedule::new(&spec, twin.capacity_of_job_bytes(first_job)).ok()?;
+        Some(Stream { schedule, jobs, first_job })
+    }
+
+    /// One I/O of many, of the jobs in turn.
+    fn operation(&mut self, io: u64) -> Operation {
+        let job = (io % self.jobs.len() as u64) as u32;
+        let operation = self.schedule.next(self.jobs.start + job).operation;
+        Operation { job: self.first_job + job, ..operation }
+    }
+}
+
+/// Twin whose read caches were warmed last, for other rates of the same loads. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct WarmedTwin(Arc<Mutex<Option<(Case, Twin)>>>);
+
+impl WarmedTwin {
+    fn of(&self, key: &Case) -> Option<Twin> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(case, _)| case == key).map(|(_, twin)| twin.clone())
+    }
+
+    fn keep(&self, key: Case, twin: Twin) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, twin));
+    }
+}
+
+/// Case without what leaves its addresses as they are: rates and times.
+fn at_any_rate(case: &Case) -> Case {
+    let mut case = case.clone();
+    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
+        (load.rate_iops, load.shape.arrival, load.shape.rates) = (None, None, DirectionRates::default());
+        (load.ramp_ns, load.runtime_ns, load.interval_ns) = (0, 0, 0);
+    }
+    case.settings = case.settings_of(SettingScope::Array);
+    case
+}
+
+/// Warming of the read caches of a twin for a case.
+pub(crate) struct Warming<'a> {
+    case: &'a Case,
+    kept: Option<&'a WarmedTwin>,
+    most_ios: u64,
+    reads: Option<Reads>,
+    /// Sectors and blocks that they had after warming; 0 once they were looked at again.
+    warmed: u64,
+    has_warmed: bool,
+}
+
+impl<'a> Warming<'a> {
+    /// Warming with at most so many I/Os of each load.
+    pub fn new(case: &'a Case, kept: Option<&'a WarmedTwin>, most_ios: u64) -> Warming<'a> {
+        Warming { case, kept, most_ios, reads: None, warmed: 0, has_warmed: false }
+    }
+
+    /// Warms the caches before the first I/O.
+    pub fn begin(&mut self, twin: &mut Twin) {
+        self.reads = Reads::of(self.case, twin);
+        let key = self.kept.map(|_| at_any_rate(self.case));
+        if let Some(warmed) = self.kept.zip(key.as_ref()).and_then(|(kept, key)| kept.of(key)) {
+            (*twin, self.has_warmed) = (warmed, true);
+            self.warmed = self.caches(twin).filled;
+            return;
+        }
+        self.warmed = self.warm(twin).filled;
+        if let Some((kept, key)) = self.kept.zip(key).filter(|_| self.has_warmed) {
+            kept.keep(key, twin.clone());
+        }
+    }
+
+    /// Returns the caches at a moment; at the first one those that were lost at the beginning, with their controller, are warmed again.
+    pub fn look(&mut self, twin: &mut Twin) -> ReadCaches {
+        let caches = self.caches(twin);
+        let warmed = std::mem::take(&mut self.warmed);
+        if caches.filled < warmed / 2 { self.warm(twin) } else { caches }
+    }
+
+    fn caches(&self, twin: &Twin) -> ReadCaches {
+        self.reads.map(|reads| ReadCaches::of(twin, reads)).unwrap_or_default()
+    }
+
+    /// Returns whether caches began as after hours of the load.
+    pub fn has_warmed(&self) -> bool {
+        self.has_warmed
+    }
+
+    fn warm(&mut self, twin: &mut Twin) -> ReadCaches {
+        if let Some(reads) = self.reads {
+            self.has_warmed |= warm(twin, self.case, reads, self.most_ios);
+        }
+        self.caches(twin)
+    }
+}
+
+/// Lets read caches keep what they keep after hours of a case's loads, in at most so many I/Os; false where there is nothing to do, or
+/// it would take more.
+fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
+    let mut caches = ReadCaches::of(twin, reads);
+    if reads.is_in_passes || caches.to_come <= SAME_MISSES {
+        return false;
+    }
+    let mut streams = Vec::new();
+    for (spec, first_job, _) in loads(case) {
+        let Some(stream) = Stream::new(spec, first_job, twin) else { return false };
+        streams.push(stream);
+    }
+    let mut operations = Vec::new();
+    let (mut ios, mut until_ios) = (0, u64::MAX);
+    while ios < most_ios.min(until_ios) {
+        let mut read_bytes = 0;
+        for from in (ios..ios + LOOK_IOS).step_by(AT_ONCE) {
+            operations.clear();
+            for io in from..from + AT_ONCE as u64 {
+                operations.extend(streams.iter_mut().map(|stream| stream.operation(io)));
+            }
+            let read = operations.iter().filter(|operation| operation.direction == Direction::Read);
+            read_bytes += read.map(|operation| u64::from(operation.length_bytes)).sum::<u64>();
+            twin.warm(&operations);
+        }
+        ios += LOOK_IOS;
+        let before = std::mem::replace(&mut caches, ReadCaches::of(twin, reads));
+        if !caches.fill_since(&before, read_bytes) {
+            // What came first leaves again for what is read more often.
+            until_ios = until_ios.min(if reads.is_skewed { 2 * ios } else { ios });
+        }
+        let to_come = twin.read_cache_fills().map(|fill| reads.left_to_keep(&fill)).max().unwrap_or(0);
+        // Of a range without repetition each look fills as much as the first.
+        if ios == LOOK_IOS
+            && to_come / caches.filled.saturating_sub(before.filled).max(1) * LOOK_IOS > most_ios
+        {
+            return false;
+        }
+    }
+    until_ios <= ios
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caches(load: &str) -> (ReadCaches, Reads) {
+        let array = crate::Configuration::load("nas-raid5").unwrap();
+        let case = crate::LoadSource::read(&format!("fio:bs=8k,{load}")).unwrap().case;
+        let twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+        let reads = Reads::of(&case, &twin).unwrap();
+        (ReadCaches::of(&twin, reads), reads)
+    }
+
+    /// Proves that hits to come are known for reads spread evenly, all for skewed ones, and none for passes over more than a cache of 1 GiB
+    /// holds.
+    #[test]
+    fn hits_to_come_are_those_that_have_room() {
+        let to_come = |load: &str| caches(load).0.to_come;
+        let share = to_come("rw=randread,size=10g");
+        assert!((share - 0.1).abs() < 0.01, "{share}");
+        assert!(to_come("rw=randread") < 0.001);
+        for all in ["rw=randread,size=512m", "rw=read,size=512m", "rw=randread,random_distribution=zipf:1.1"]
+        {
+            assert_eq!(to_come(all), 1.0, "{all}");
+        }
+        assert_eq!(to_come("rw=read,size=10g"), 0.0);
+    }
+
+    /// Proves that the same few sectors more are much where few are missed, and little where many are.
+    #[test]
+    fn caches_fill_by_the_share_of_misses() {
+        let (cold, _) = caches("rw=randread,size=512m");
+        let since = |misses: f64| {
+            let later = ReadCaches { filled: cold.filled + 1000, misses, ..cold };
+            later.fill_since(&cold, 100_000 * SECTOR_BYTES)
+        };
+        assert!(since(0.1) && !since(0.9));
+        let full = ReadCaches { filled: cold.filled + 1000, misses: 0.1, to_come: 0.0 };
+        assert!(!full.fill_since(&cold, 100_000 * SECTOR_BYTES));
+    }
+
+    /// Proves that a twin is warmed once for all rates of a load, and again for other addresses.
+    #[test]
+    fn warmed_twins_are_kept_for_other_rates() {
+        let kept = WarmedTwin::default();
+        let array = crate::Configuration::load("nas-raid5").unwrap();
+        let is_kept = |load: &str| {
+            let case = crate::LoadSource::read(&format!("fio:rw=randread,bs=8k,{load}")).unwrap().case;
+            let had = kept.of(&at_any_rate(&case)).is_some();
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let mut warming = Warming::new(&case, Some(&kept), 200_000);
+            warming.begin(&mut twin);
+            assert!(warming.has_warmed());
+            had
+        };
+        assert!(!is_kept("size=200m,rate_iops=100"));
+        assert!(is_kept("size=200m,rate_iops=200"));
+        assert!(!is_kept("size=201m,rate_iops=200"));
+        assert!(!is_kept("size=200m,rate_iops=200"));
+    }
+}

@@ -1,0 +1,69 @@
+//! Read caches of arrays that are asked about: they keep what they keep after hours of the load.
+
+use serde_json::json;
+use sizing::{Configuration, Effort, LoadSource, answer};
+
+/// I/Os that a cache of some hundred megabytes hardly sees.
+const FEW: Effort = Effort { ios: 8_000, most_ios: 16_000, ..Effort::FULL };
+/// I/Os that fill it.
+const MANY: Effort = Effort { ios: 800_000, most_ios: 1_600_000, most_warming_ios: 0, ..Effort::FULL };
+
+/// Two controllers before disks, each with a read cache of 256 MiB.
+fn with_memory() -> Configuration {
+    Configuration::load("pool-60-disks").unwrap().with("cache.read", &json!("256MiB")).unwrap()
+}
+
+/// Two controllers before disks and a read cache on SSDs which keeps what is read a second time.
+fn with_flash() -> Configuration {
+    Configuration::load("hybrid-read-cache").unwrap().with("cache.read", &json!("1MiB")).unwrap()
+}
+
+/// Proves that an answer of a few thousand I/Os has the hits of caches that have had the load for long: in memory and on drives, of reads
+/// spread evenly and of skewed ones; and that the same I/Os alone do not have them.
+#[test]
+fn answers_have_the_hits_of_warm_caches() {
+    for (array, load) in [
+        (with_memory(), "rw=randread,size=768m"),
+        (with_memory(), "rw=randread,size=2g,random_distribution=zipf:1.1"),
+        (with_flash(), "rw=randread,size=256m"),
+    ] {
+        let load = format!("fio:bs=8k,iodepth=8,numjobs=4,runtime=3600,{load}");
+        let case = LoadSource::read(&load).unwrap().case;
+        let long = answer(&array, &case, &MANY).unwrap();
+        let [warm, cold] = [FEW, Effort { most_warming_ios: 0, ..FEW }]
+            .map(|effort| answer(&array, &case, &effort).unwrap());
+        let of_long = |iops: f64| iops / long.iops;
+        assert!(long.is_steady && warm.began_warm && !cold.began_warm, "{load}");
+        assert!((of_long(warm.iops) - 1.0).abs() < 0.05, "{load}: {} of {}", warm.iops, long.iops);
+        assert!(of_long(cold.iops) < 0.9, "{load}: {} of {}", cold.iops, long.iops);
+    }
+}
+
+/// Proves that beside writes, which take from a cache on drives what a write cache then has, the level is that of a long simulation, and
+/// that no few I/Os are taken for it.
+#[test]
+fn writes_beside_reads_settle() {
+    let load = "fio:bs=8k,iodepth=8,numjobs=4,runtime=3600,rw=randrw,rwmixread=90,size=256m";
+    let case = LoadSource::read(load).unwrap().case;
+    let [few, full, long] =
+        [FEW, Effort::FULL, MANY].map(|effort| answer(&with_flash(), &case, &effort).unwrap());
+    assert!(!few.is_steady && full.is_steady && long.is_steady);
+    assert!((full.iops / long.iops - 1.0).abs() < 0.05, "{} of {}", full.iops, long.iops);
+}
+
+/// Proves that a level is none while a cache keeps more and more of what is read, which is only told by what it could still keep.
+#[test]
+fn caches_that_fill_make_no_level() {
+    let array = Configuration::load("reduced-flash").unwrap();
+    let effort = Effort { ios: 20_000, most_ios: 40_000, most_warming_ios: 0, ..Effort::FULL };
+    let is_steady = |load: &str| {
+        let case = LoadSource::read(&format!("fio:bs=8k,iodepth=16,numjobs=4,{load}")).unwrap().case;
+        answer(&array, &case, &effort).unwrap().is_steady
+    };
+    assert!(!is_steady("rw=randread,size=100g"));
+    // Of all that the volumes hold a cache of 64 GiB keeps little.
+    assert!(is_steady("rw=randread"));
+    // Passes over more than it holds find nothing of the pass before, those over less find all.
+    assert!(is_steady("rw=read,size=1t"));
+    assert!(!is_steady("rw=read,size=60g"));
+}
