@@ -3,7 +3,7 @@
 mod common;
 
 use common::{array, settings};
-use load::Device as _;
+use load::{Device as _, Direction, Operation};
 use serde_json::{Map, Value};
 use twin::{Event, Faults, Twin};
 
@@ -105,4 +105,34 @@ fn faults_of_another_array_are_refused() {
     assert!(!twin.begin_with(&foreign));
     assert_eq!(twin.faults(), whole);
     assert!(!build("storpool").begin_with(&whole));
+}
+
+/// Proves on each array that ships that drives may be lost and replaced before the first I/O, of every group, and that the array then
+/// serves, though it has worked before anybody asked it to.
+#[test]
+fn faults_may_come_before_the_first_io() {
+    for shipped in plan::shipped_arrays() {
+        // Their rebuilds begin at once, where they have one.
+        let at_once =
+            plan::replace_values(shipped.name, shipped.text, &[("rebuild.delay", Value::from("0"))]);
+        let text = at_once.unwrap_or_else(|_| shipped.text.to_owned());
+        let description = plan::parse_array(shipped.name, &text).unwrap();
+        let groups = description.parts.groups.len();
+        for group in 0..groups {
+            let mut twin = Twin::build(&description, &Map::new(), 1).unwrap();
+            let drive = settings(&[("drive", description.parts.drives_in(group).start.into())]);
+            for (at_ns, action) in [(0, "drive-failure"), (SECOND_NS, "drive-replacement")] {
+                // A case's volume may be on other groups.
+                let _ = twin.act(at_ns, action, &drive);
+            }
+            run_until(&mut twin, 3 * SECOND_NS);
+            for (tag, offset_bytes) in [(0, 0), (1, 1 << 20)] {
+                for direction in [Direction::Write, Direction::Read] {
+                    let (length_bytes, at_ns) = (8192, twin.now_ns());
+                    twin.submit(at_ns, tag, Operation { direction, offset_bytes, length_bytes, job: 0 });
+                    assert!(twin.next_completion(u64::MAX).is_some(), "{}, group {group}", shipped.name);
+                }
+            }
+        }
+    }
 }

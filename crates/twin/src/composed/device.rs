@@ -133,6 +133,7 @@ impl EventLoop for Model {
     fn run_background(&mut self) {
         self.clock_ns = self.now_ns;
         if self.services_at_ns() <= self.now_ns {
+            self.prepare();
             return self.run_services();
         }
         let (due, says) = self.failover.step(self.now_ns);

@@ -420,6 +420,8 @@ impl Model {
     /// Lets an event that it can do happen at a moment of its clock.
     pub fn act(&mut self, at_ns: u64, event: Event, arguments: &Map<String, Value>) {
         self.stop_lookahead();
+        // What it makes the array do may come before the first I/O.
+        self.prepare();
         if let Some(mut view) = self.chain_view() {
             return view.schedule(at_ns, event, arguments);
         }
@@ -491,6 +493,7 @@ impl Model {
             return false;
         }
         self.stop_lookahead();
+        self.prepare();
         self.failover.begin_with(self.now_ns, faults.controllers.as_ref());
         let mut pairs = self.sets.iter().zip(&faults.sets);
         let is_possible = faults.sets.len() == self.sets.len()
