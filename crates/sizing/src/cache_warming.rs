@@ -3,6 +3,7 @@
 //! Addresses of the load are drawn and kept without being simulated (functional warming), from streams of their own, until the caches
 //! keep hardly more of them. Loads that walk the range in order are left alone: what a pass leaves, the next one needs last.
 
+use crate::workload::load_iops;
 use load::Distribution::{NoRepeat, Uniform};
 use load::{Direction, DirectionRates, LoadSpec, NUMJOBS_LIMIT, Operation, Schedule, first_jobs};
 use plan::{Case, SettingScope};
@@ -29,10 +30,10 @@ const SECTOR_BYTES: u64 = 4096;
 pub(crate) struct Reads {
     /// Sectors that are read from.
     sectors: u64,
-    /// Some are read more often than others.
+    /// Some are read more often than others, or in another order.
     is_skewed: bool,
     /// Some are read again only after all others: in order, or by one job in a random order without repetition.
-    is_in_passes: bool,
+    has_passes: bool,
 }
 
 /// Loads of a case with their first jobs and volumes.
@@ -50,7 +51,7 @@ impl Reads {
     /// Reads of a case on a twin; `None` where there are none.
     pub fn of(case: &Case, twin: &Twin) -> Option<Reads> {
         let mut ranges = BTreeSet::new();
-        let (mut is_skewed, mut is_in_passes) = (false, false);
+        let (mut is_skewed, mut has_passes, mut has_draws) = (false, false, false);
         for (spec, first_job, volume) in loads(case) {
             if spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) == 0 {
                 continue;
@@ -65,17 +66,21 @@ impl Reads {
             ranges.insert((volume, spec.offset_bytes, used_bytes));
             let distribution = &spec.shape.distribution;
             let is_of_one_job = *distribution == NoRepeat && spec.numjobs == 1;
-            is_in_passes |= spec.shape.replay.is_some() || !spec.pattern.is_random() || is_of_one_job;
+            let is_in_passes = spec.shape.replay.is_some() || !spec.pattern.is_random() || is_of_one_job;
+            has_passes |= is_in_passes;
+            has_draws |= !is_in_passes;
             is_skewed |= !matches!(distribution, Uniform | NoRepeat);
         }
         let bytes: u64 = ranges.iter().map(|(_, _, bytes)| bytes).sum();
         let sectors = (bytes / SECTOR_BYTES).max(1);
-        (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, is_in_passes })
+        // Passes beside draws take places from what is read more often.
+        is_skewed |= has_passes && has_draws;
+        (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, has_passes })
     }
 
     /// Sectors that a cache can come to keep of them beyond those that it keeps; of skewed ones all that it has room for.
     fn left_to_keep(&self, fill: &ReadCacheFill) -> u64 {
-        if self.is_in_passes && self.sectors > fill.room_sectors {
+        if self.has_passes && !self.is_skewed && self.sectors > fill.room_sectors {
             return 0;
         }
         fill.room_sectors.min(self.sectors).saturating_sub(fill.kept_sectors)
@@ -123,16 +128,29 @@ impl ReadCaches {
 }
 
 /// I/Os of a load that are not those that will be simulated, though blocks that are hot are the same.
-struct Stream {
+struct Draws {
     schedule: Schedule,
     /// Jobs of the schedule that are drawn from.
     jobs: Range<u32>,
     first_job: u32,
+    /// I/Os of it for each one of the load that has most.
+    share: f64,
 }
 
-impl Stream {
-    /// Stream of a load from a job on; `None` where the load has no place on the twin.
-    fn new(spec: &LoadSpec, first_job: u32, twin: &Twin) -> Option<Stream> {
+impl Draws {
+    /// Draws of all loads of a case, by their rates where all have one; `None` where a load has no place on the twin.
+    fn all(case: &Case, twin: &Twin) -> Option<Vec<Draws>> {
+        let loads = loads(case);
+        let rates: Vec<f64> = loads.iter().map(|(spec, ..)| load_iops(spec).unwrap_or(0.0)).collect();
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        let have_rates = rates.iter().all(|&rate| rate > 0.0);
+        let share = |rate: &f64| if have_rates { rate / most } else { 1.0 };
+        let streams = loads.iter().zip(rates.iter().map(share));
+        streams.map(|((spec, first_job, _), share)| Draws::new(spec, *first_job, share, twin)).collect()
+    }
+
+    /// Draws of a load from a job on; `None` where the load has no place on the twin.
+    fn new(spec: &LoadSpec, first_job: u32, share: f64, twin: &Twin) -> Option<Draws> {
         let mut spec = spec.clone();
         let has_own_parts = spec.shape.verify || spec.shape.offset_increment_bytes.is_some();
         let jobs = if spec.pattern.is_random() && spec.shape.distribution == Uniform && !has_own_parts {
@@ -146,14 +164,18 @@ impl Stream {
             spec.numjobs / 2..spec.numjobs
         };
         let schedule = Schedule::new(&spec, twin.capacity_of_job_bytes(first_job)).ok()?;
-        Some(Stream { schedule, jobs, first_job })
+        Some(Draws { schedule, jobs, first_job, share })
     }
 
-    /// One I/O of many, of the jobs in turn.
-    fn operation(&mut self, io: u64) -> Operation {
-        let job = (io % self.jobs.len() as u64) as u32;
-        let operation = self.schedule.next(self.jobs.start + job).operation;
-        Operation { job: self.first_job + job, ..operation }
+    /// I/O of it while the load that has most issues one of many, of the jobs in turn; `None` where it has none then.
+    fn operation(&mut self, io: u64) -> Option<Operation> {
+        let issued = |ios: u64| (ios as f64 * self.share) as u64;
+        let own = issued(io);
+        let job = (own % self.jobs.len() as u64) as u32;
+        (issued(io + 1) > own).then(|| {
+            let operation = self.schedule.next(self.jobs.start + job).operation;
+            Operation { job: self.first_job + job, ..operation }
+        })
     }
 }
 
@@ -219,7 +241,7 @@ impl<'a> Warming<'a> {
     pub fn look(&mut self, twin: &mut Twin) -> ReadCaches {
         let caches = self.caches(twin);
         let warmed = std::mem::take(&mut self.warmed);
-        if caches.filled < warmed / 2 { self.warm(twin) } else { caches }
+        if caches.filled < warmed / 10 * 9 { self.warm(twin) } else { caches }
     }
 
     fn caches(&self, twin: &Twin) -> ReadCaches {
@@ -243,14 +265,10 @@ impl<'a> Warming<'a> {
 /// it would take more.
 fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
     let mut caches = ReadCaches::of(twin, reads);
-    if reads.is_in_passes || caches.to_come <= SAME_MISSES {
+    if reads.has_passes || caches.to_come <= SAME_MISSES {
         return false;
     }
-    let mut streams = Vec::new();
-    for (spec, first_job, _) in loads(case) {
-        let Some(stream) = Stream::new(spec, first_job, twin) else { return false };
-        streams.push(stream);
-    }
+    let Some(mut streams) = Draws::all(case, twin) else { return false };
     let mut operations = Vec::new();
     let (mut ios, mut until_ios) = (0, u64::MAX);
     while ios < most_ios.min(until_ios) {
@@ -258,7 +276,7 @@ fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
         for from in (ios..ios + LOOK_IOS).step_by(AT_ONCE) {
             operations.clear();
             for io in from..from + AT_ONCE as u64 {
-                operations.extend(streams.iter_mut().map(|stream| stream.operation(io)));
+                operations.extend(streams.iter_mut().filter_map(|draws| draws.operation(io)));
             }
             let read = operations.iter().filter(|operation| operation.direction == Direction::Read);
             read_bytes += read.map(|operation| u64::from(operation.length_bytes)).sum::<u64>();
@@ -306,6 +324,27 @@ mod tests {
             assert_eq!(to_come(all), 1.0, "{all}");
         }
         assert_eq!(to_come("rw=read,size=10g"), 0.0);
+    }
+
+    /// Proves that what passes beside draws leave is not taken for known, and that loads are drawn by their rates.
+    #[test]
+    fn loads_beside_each_other_share_a_cache_by_their_rates() {
+        let array = crate::Configuration::load("nas-raid5").unwrap();
+        let twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+        let case = |data: &str, log: &str| {
+            let file = format!(
+                "title: x\nstreams:\n  - {{ name: data, bs: 8k, iops: 900, {data} }}\n  - {{ name: log, bs: 16k, iops: 300, {log} }}\n"
+            );
+            crate::Workload::parse("w.yaml", &file).unwrap().case("w.yaml").unwrap()
+        };
+        let (backup, log) = (case("rw: randread", "rw: read"), case("rw: randread", "rw: write"));
+        let reads = |case: &Case| Reads::of(case, &twin).unwrap();
+        assert!(reads(&backup).has_passes && reads(&backup).is_skewed);
+        assert!(!reads(&log).has_passes && !reads(&log).is_skewed);
+        let mut streams = Draws::all(&log, &twin).unwrap();
+        let drawn: Vec<usize> =
+            streams.iter_mut().map(|draws| (0..900).filter_map(|io| draws.operation(io)).count()).collect();
+        assert_eq!(drawn, [900, 300]);
     }
 
     /// Proves that the same few sectors more are much where few are missed, and little where many are.

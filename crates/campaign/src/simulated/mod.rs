@@ -215,7 +215,8 @@ impl Simulator {
 }
 
 /// Runs one case on the twin of an array, outside any run: `on_begin` receives the twin before the first I/O, `on_sample` the twin, the
-/// number of the load and the sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken from a cache where one is given.
+/// number of the load and the sample, and ends the case with `true`. `settings` apply to the twin where the case has none; it is taken
+/// from a cache where one is given.
 pub fn simulate_case(
     description: &ArrayDescription,
     settings: &[(String, String)],
