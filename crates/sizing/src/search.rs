@@ -10,7 +10,7 @@
 
 use crate::answer::in_parallel;
 use crate::bound::{Profile, most_times};
-use crate::headroom::point;
+use crate::headroom::{HeadroomPoint, point};
 use crate::pareto::{Cost, mark_pareto};
 use crate::size::{Outcome, SizeQuestion, blank_row, in_state, searched_row, size_point};
 use crate::state::State;
@@ -292,7 +292,7 @@ fn glance(
             let point = point(array, case, &question.requirements, &effort, times)?;
             Ok(if point.kept_up() { point.tightest(&question.requirements) } else { f64::INFINITY })
         };
-        Ok(match in_state(design, state, question, simulate)? {
+        Ok(match in_state(design, state, question, simulate, |own, worst| own > worst)? {
             Outcome::Simulated(share) => Some(share),
             Outcome::Fails(_) => Some(f64::INFINITY),
             Outcome::NotModelled(_) => None,
@@ -351,7 +351,11 @@ fn gate(
         let simulate = |array: &Configuration, case: &plan::Case| {
             point(array, case, &question.requirements, &question.effort, times)
         };
-        match in_state(design, state, question, simulate)? {
+        let is_worse = |own: &HeadroomPoint, worst: &HeadroomPoint| {
+            let rank = |point: &HeadroomPoint| (!point.kept_up(), point.tightest(&question.requirements));
+            rank(own) > rank(worst)
+        };
+        match in_state(design, state, question, simulate, is_worse)? {
             Outcome::Simulated(point) => {
                 slack = slack.min(1.0 / point.tightest(&question.requirements).max(1e-9));
                 let holds = point.holds(&question.requirements);

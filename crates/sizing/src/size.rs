@@ -10,7 +10,7 @@ use crate::wear::wear;
 use crate::{Configuration, PartBusy, SizingError};
 use array::Array;
 use campaign::CampaignError;
-use plan::Case;
+use plan::{Case, CaseEvent};
 
 /// Question about arrays for a workload.
 #[derive(Debug, Clone)]
@@ -42,18 +42,44 @@ pub(crate) enum Outcome<T> {
     NotModelled(String),
 }
 
-/// Simulates a design in a state: `simulate` is given the array as it then is, and the case.
+/// Simulates a design in a state: `simulate` is given the array as it then is, and the case. Where it can be in it in several ways, the
+/// outcome is that of the worst.
 pub(crate) fn in_state<T>(
     design: &Configuration,
     state: State,
     question: &SizeQuestion,
-    simulate: impl FnOnce(&Configuration, &Case) -> Result<T, SizingError>,
+    simulate: impl Fn(&Configuration, &Case) -> Result<T, SizingError>,
+    is_worse: impl Fn(&T, &T) -> bool,
 ) -> Result<Outcome<T>, SizingError> {
-    let (array, events) = match state.of(design)? {
-        InState::Serves(array, events) => (array, events),
-        InState::Down(because) => return Ok(Outcome::Fails(because)),
-        InState::NotModelled(because) => return Ok(Outcome::NotModelled(because)),
-    };
+    let mut worst: Option<T> = None;
+    for way in state.of(design)? {
+        let outcome = match way {
+            InState::Serves(array, events) => serving(&array, events, state, question, &simulate)?,
+            InState::Down(because) => Outcome::Fails(because),
+            InState::NotModelled(because) => Outcome::NotModelled(because),
+        };
+        match outcome {
+            Outcome::Simulated(simulated)
+                if worst.as_ref().is_none_or(|worst| is_worse(&simulated, worst)) =>
+            {
+                worst = Some(simulated);
+            }
+            Outcome::Simulated(_) => {}
+            failed => return Ok(failed),
+        }
+    }
+    let none = || Outcome::NotModelled("the array cannot be in this state".into());
+    Ok(worst.map_or_else(none, Outcome::Simulated))
+}
+
+/// Simulates an array that serves in a state after its events.
+fn serving<T>(
+    array: &Configuration,
+    events: Vec<CaseEvent>,
+    state: State,
+    question: &SizeQuestion,
+    simulate: impl Fn(&Configuration, &Case) -> Result<T, SizingError>,
+) -> Result<Outcome<T>, SizingError> {
     let mut case = question.case.clone();
     case.events = events;
     if state == State::Full {
@@ -61,7 +87,7 @@ pub(crate) fn in_state<T>(
             (load.offset_bytes, load.size_bytes) = (0, None);
         }
     }
-    match simulate(&array, &case) {
+    match simulate(array, &case) {
         Ok(simulated) => Ok(Outcome::Simulated(simulated)),
         // A working set that does not fit is an answer about the array; anything else is a wrong question.
         Err(SizingError::Campaign(CampaignError::Load { source, .. })) => {
@@ -83,7 +109,7 @@ pub(crate) fn searched_row(
     let mut row = blank_row(design, state, question);
     let search =
         |array: &Configuration, case: &Case| headroom(array, case, &question.requirements, &question.effort);
-    match in_state(design, state, question, search)? {
+    match in_state(design, state, question, search, |own, worst| own.times < worst.times)? {
         Outcome::Simulated(found) => {
             judge(&mut row, &found, question);
             lasts(&mut row, &design.description.parts, &found, question);

@@ -87,12 +87,11 @@ impl State {
         Configuration { has_no_rows: !matches!(self, State::Healthy | State::Full), ..array.clone() }
     }
 
-    /// The array in this state.
-    pub(crate) fn of(self, array: &Configuration) -> Result<InState, SizingError> {
+    /// The array in this state, in each way that it can be in it: a drive may be lost of any group.
+    pub(crate) fn of(self, array: &Configuration) -> Result<Vec<InState>, SizingError> {
         let array = &self.mark(array);
-        let serves =
-            |array: Configuration, events: Vec<CaseEvent>| Ok(InState::Serves(Box::new(array), events));
-        match self {
+        let serves = |array: Configuration, events: Vec<CaseEvent>| InState::Serves(Box::new(array), events);
+        Ok(vec![match self {
             State::Healthy | State::Full => serves(array.clone(), Vec::new()),
             State::CacheOff => {
                 let has_cache =
@@ -103,49 +102,61 @@ impl State {
                         // The state is no change of the array.
                         serves(Configuration { changed: array.changed.clone(), ..off }, Vec::new())
                     }
-                    false => Ok(InState::NotModelled("the array has no write cache".into())),
+                    false => InState::NotModelled("the array has no write cache".into()),
                 }
             }
-            State::DriveLost | State::Rebuilding => {
-                if let Some(down) = without_redundancy(array) {
-                    return Ok(InState::Down(down));
-                }
-                let is_rebuilt = self == State::Rebuilding;
-                let seconds = if is_rebuilt { 0 } else { FOR_EVER_S };
-                let Some(array) = begins_after(array, seconds) else {
-                    return Ok(InState::NotModelled("its rebuild has no beginning that could be set".into()));
-                };
-                let mut events = vec![event("drive-failure", "drive")];
-                if is_rebuilt && !has_spare(&array) {
-                    events.push(event("drive-replacement", "drive"));
-                }
-                serves(array, events)
-            }
+            State::DriveLost | State::Rebuilding => return Ok(drive_lost(array, self == State::Rebuilding)),
             State::ControllerLost => controller_lost(array),
             State::NodeLost => node_lost(array),
-        }
+        }])
     }
 }
 
-fn event(action: &str, argument: &str) -> CaseEvent {
-    let arguments: Map<String, Value> = std::iter::once((argument.to_owned(), json!(0))).collect();
+fn event(action: &str, argument: &str, number: u32) -> CaseEvent {
+    let arguments: Map<String, Value> = std::iter::once((argument.to_owned(), json!(number))).collect();
     CaseEvent { at_ns: 0, action: action.to_owned(), arguments }
+}
+
+/// The array without a drive of each group in turn, which is being rebuilt or not. Of a read cache only what it kept is lost.
+fn drive_lost(array: &Configuration, is_rebuilt: bool) -> Vec<InState> {
+    if let Some(down) = without_redundancy(array) {
+        return vec![InState::Down(down)];
+    }
+    let seconds = if is_rebuilt { 0 } else { FOR_EVER_S };
+    let Some(array) = begins_after(array, seconds) else {
+        return vec![InState::NotModelled("its rebuild has no beginning that could be set".into())];
+    };
+    let parts = &array.description.parts;
+    let is_replaced = is_rebuilt && !has_spare(&array);
+    // Groups of a chain of replicas are on the same nodes, and a volume is on one of them.
+    let groups = if parts.has_chains() { 0..1 } else { 0..parts.groups.len() };
+    let without = |group: usize| {
+        let drive = parts.drives_in(group).start;
+        let mut events = vec![event("drive-failure", "drive", drive)];
+        if is_replaced {
+            events.push(event("drive-replacement", "drive", drive));
+        }
+        InState::Serves(Box::new(array.clone()), events)
+    };
+    groups.filter(|&group| !(is_rebuilt && parts.is_cache(group))).map(without).collect()
 }
 
 /// Groups whose data goes with one drive.
 fn without_redundancy(array: &Configuration) -> Option<String> {
     let parts = &array.description.parts;
-    let lone = parts.groups.iter().find(|group| {
+    let (_, lone) = parts.groups.iter().enumerate().find(|(index, group)| {
         let is_pooled = parts.pools.iter().any(|pool| pool.is_on(group.name()));
-        matches!(group.layout(), LayoutKind::Raid0 | LayoutKind::Single) && !is_pooled
+        let is_striped = matches!(group.layout(), LayoutKind::Raid0 | LayoutKind::Single);
+        is_striped && !is_pooled && !parts.is_cache(*index)
     })?;
     Some(format!("`{}` is {}: a lost drive is lost data", lone.name(), lone.layout().title()))
 }
 
 fn has_spare(array: &Configuration) -> bool {
     let parts = &array.description.parts;
-    parts.groups.iter().all(|group| {
-        group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool || !parts.pools.is_empty()
+    parts.groups.iter().enumerate().all(|(index, group)| {
+        let has_own = group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool;
+        has_own || parts.is_cache(index) || !parts.pools.is_empty()
     })
 }
 
@@ -170,27 +181,27 @@ fn with_phases(array: &Configuration, values: &[(&str, u64)]) -> Option<Configur
     Some(changed)
 }
 
-fn node_lost(array: &Configuration) -> Result<InState, SizingError> {
+fn node_lost(array: &Configuration) -> InState {
     if array.description.parts.nodes.is_none() {
-        return Ok(InState::NotModelled("the array has no nodes".into()));
+        return InState::NotModelled("the array has no nodes".into());
     }
     let unbuilt = [("failover.path", 0), ("rebuild.delay", FOR_EVER_S)];
-    Ok(match with_phases(array, &unbuilt) {
-        Some(array) => InState::Serves(Box::new(array), vec![event("node-failure", "node")]),
+    match with_phases(array, &unbuilt) {
+        Some(array) => InState::Serves(Box::new(array), vec![event("node-failure", "node", 0)]),
         None => InState::NotModelled("its rebuild has no beginning that could be set".into()),
-    })
+    }
 }
 
-fn controller_lost(array: &Configuration) -> Result<InState, SizingError> {
+fn controller_lost(array: &Configuration) -> InState {
     let parts = &array.description.parts;
     if parts.nodes.is_some() {
-        return Ok(InState::NotModelled("a node fails with its controllers: state `node-lost`".into()));
+        return InState::NotModelled("a node fails with its controllers: state `node-lost`".into());
     }
     if parts.controllers.count.get() < 2 {
-        return Ok(InState::Down("the array has one controller".into()));
+        return InState::Down("the array has one controller".into());
     }
-    Ok(match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
-        Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller")]),
+    match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
+        Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller", 0)]),
         None => InState::NotModelled("its controllers do not fail in the model".into()),
-    })
+    }
 }

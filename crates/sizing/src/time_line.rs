@@ -140,14 +140,10 @@ fn begins_with(
             ));
         }
         TimeLineKind::LongWrite => (array.clone(), Vec::new(), "written"),
-        TimeLineKind::DriveFailure => match State::Rebuilding.of(array)? {
-            InState::Serves(array, events) => (*array, events, CONDITION.1),
-            InState::Down(why) | InState::NotModelled(why) => {
-                return Err(SizingError::question(
-                    format!("no rebuild can be shown: {why}"),
-                    "choose another array, or change its layout",
-                ));
-            }
+        TimeLineKind::DriveFailure => match State::Rebuilding.of(array)?.into_iter().next() {
+            Some(InState::Serves(array, events)) => (*array, events, CONDITION.1),
+            Some(InState::Down(why) | InState::NotModelled(why)) => return Err(not_shown(&why)),
+            None => return Err(not_shown("the array has no data on drives")),
         },
     };
     let has_condition = Twin::settings(&configuration.description).iter().any(|one| one.name == CONDITION.0);
@@ -155,6 +151,13 @@ fn begins_with(
         set(&mut configuration, CONDITION.0, condition);
     }
     Ok((configuration, events))
+}
+
+fn not_shown(why: &str) -> SizingError {
+    SizingError::question(
+        format!("no rebuild can be shown: {why}"),
+        "choose another array, or change its layout",
+    )
 }
 
 fn setting<'a>(configuration: &'a Configuration, name: &str) -> Option<&'a str> {

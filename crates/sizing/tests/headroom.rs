@@ -149,6 +149,26 @@ fn states_are_judged() {
     }
 }
 
+/// Proves that a lost drive is one of the group whose loss leaves least: of a read cache on drives only what it kept is lost, which a load
+/// that it serves misses, and a load over all of the disks misses one of them.
+#[test]
+fn a_drive_may_be_lost_of_any_group() {
+    let array = Configuration::load("hybrid-read-cache").unwrap().with("cache.read", &json!("1MiB")).unwrap();
+    let effort = Effort { ios: 20_000, most_ios: 60_000, ..Effort::FULL };
+    let headrooms = |range: &str, lost: State| {
+        let load = format!(
+            "fio:rw=randread,bs=8k,rate_iops=1000,rate_process=poisson,numjobs=4,runtime=600,{range}"
+        );
+        let question = SizeQuestion { effort, ..question(&load, "mean<20ms", &[State::Healthy, lost]) };
+        let rows = size(std::slice::from_ref(&array), &question, &|| ()).unwrap();
+        [0, 1].map(|row: usize| rows[row].headroom.unwrap())
+    };
+    let [healthy, lost] = headrooms("size=200m", State::DriveLost);
+    assert!(lost < healthy / 2.0 && lost > 0.0, "{healthy} {lost}");
+    let [healthy, rebuilding] = headrooms("iodepth=1", State::Rebuilding);
+    assert!(rebuilding < healthy * 0.97, "{healthy} {rebuilding}");
+}
+
 /// Proves that more drives carry more of a load that drives limit, and that the front has no design that another beats.
 #[test]
 fn a_space_has_its_front() {
