@@ -44,9 +44,7 @@ impl StageEnds {
             let of_stage = || cases.iter().filter(|case| case.stage == stage.name);
             let Some(first) = of_stage().next() else { continue };
             let in_round = of_stage().filter(|case| round_of(case) == round_of(first)).count();
-            let range_bytes =
-                first.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(first.load.offset_bytes));
-            let log = RoundLog::new(rules, in_round, range_bytes);
+            let log = RoundLog::new(rules, in_round, first.load.range_bytes(capacity_bytes));
             ends.stages.push(StageEnd { stage: stage.name.clone(), log, is_reported: false });
         }
         if !ends.stages.is_empty() {

@@ -144,6 +144,11 @@ impl LoadSpec {
         1 << (u64::from(sizes) | starts).trailing_zeros()
     }
 
+    /// Bytes of the range that it uses of a target of `capacity_bytes`: its `size`, or all from its offset on.
+    pub fn range_bytes(&self, capacity_bytes: u64) -> u64 {
+        self.size_bytes.unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
+    }
+
     /// I/Os outstanding at once in closed loop.
     pub fn outstanding(&self) -> u64 {
         u64::from(self.numjobs) * u64::from(self.iodepth)

@@ -509,8 +509,7 @@ impl Testbed {
         let gives_samples = !loads.iter().any(|load| matches!(load.issuer, Issuer::Fio { .. }));
         let first = self.parts.targets.0.first().and_then(Held::inspected);
         let capacity_bytes = first.map_or(0, |inspected| inspected.capacity_bytes);
-        let range_bytes =
-            case.load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(case.load.offset_bytes));
+        let range_bytes = case.load.range_bytes(capacity_bytes);
         let EventsOfCase { events, warnings, mut missed } =
             Events::of(case, self.parts.array.is_some(), gives_samples, range_bytes);
         outcome.warnings.extend(warnings);
@@ -647,7 +646,7 @@ pub(crate) fn of_part(load: &load::LoadSpec, capacity_bytes: u64, part: Option<P
     let mut load = load.clone();
     if let Some(part) = part {
         let whole = capacity_bytes.saturating_sub(load.offset_bytes);
-        let range = load.size_bytes.unwrap_or(whole).min(whole);
+        let range = load.range_bytes(capacity_bytes).min(whole);
         let (offset_bytes, size_bytes) = part_of(load.offset_bytes, range, part);
         (load.offset_bytes, load.size_bytes) = (offset_bytes, Some(size_bytes));
     }
@@ -660,8 +659,7 @@ pub(crate) fn io_size_bytes(
     load: &load::LoadSpec,
     capacity_bytes: u64,
 ) -> Option<u64> {
-    let range_bytes = load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes));
-    ends_after.map(|amount| amount.resolve(range_bytes))
+    ends_after.map(|amount| amount.resolve(load.range_bytes(capacity_bytes)))
 }
 
 pub(crate) fn fio_target(address: Address) -> Result<fio::Target, Problem> {

@@ -1,7 +1,7 @@
 //! Run of a case on a twin: its loads and timed events.
 
 use super::concurrent;
-use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
+use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents};
 use diagnostic::Problem;
 use load::Device as _;
 use plan::Case;
@@ -13,7 +13,7 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
     if !case.loads.is_empty() {
         return concurrent::run(twin, case, on_sample);
     }
-    let range_bytes = range_bytes(&case.load, twin.capacity_bytes());
+    let range_bytes = case.load.range_bytes(twin.capacity_bytes());
     let mut timed_events = TimedEvents::begin(twin, case, range_bytes)?;
     let mut moved = BytesMoved::new(case.ends_after, range_bytes);
     let ran = twin.run(&case.load, &mut |twin: &mut Twin, sample| {

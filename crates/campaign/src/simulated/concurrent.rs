@@ -1,6 +1,6 @@
 //! Concurrent loads on a twin, each with its own jobs for its volume and host.
 
-use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents, range_bytes};
+use super::timed_events::{BytesMoved, CaseRun, OnSample, TimedEvents};
 use super::twin_error;
 use crate::CampaignError;
 use diagnostic::Problem;
@@ -79,7 +79,7 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
             capacity_bytes,
         })
         .collect();
-    let ranges: Vec<u64> = shared.iter().map(|load| range_bytes(load.spec, load.capacity_bytes)).collect();
+    let ranges: Vec<u64> = shared.iter().map(|load| load.spec.range_bytes(load.capacity_bytes)).collect();
     let mut timed_events = TimedEvents::begin(twin, case, ranges.first().copied().unwrap_or(0))?;
     let mut moved: Vec<BytesMoved> = case
         .loads

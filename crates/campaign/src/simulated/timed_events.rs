@@ -77,8 +77,3 @@ impl BytesMoved {
         self.ends_after_bytes.is_some_and(|bytes| self.bytes >= bytes)
     }
 }
-
-/// The bytes that a load may use of what it addresses.
-pub(super) fn range_bytes(load: &load::LoadSpec, capacity_bytes: u64) -> u64 {
-    load.size_bytes.unwrap_or(capacity_bytes.saturating_sub(load.offset_bytes))
-}
