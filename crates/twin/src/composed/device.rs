@@ -133,7 +133,6 @@ impl EventLoop for Model {
     fn run_background(&mut self) {
         self.clock_ns = self.now_ns;
         if self.services_at_ns() <= self.now_ns {
-            self.prepare();
             return self.run_services();
         }
         let (due, says) = self.failover.step(self.now_ns);
@@ -168,7 +167,7 @@ impl EventLoop for Model {
 }
 
 impl Model {
-    /// Brings the drives into their condition, once.
+    /// Brings the drives into their condition, once: before the first command, be it a host's or, after a fault, the array's own.
     pub fn prepare(&mut self) {
         self.groups.drives.iter_mut().for_each(GroupDrives::prepare);
     }

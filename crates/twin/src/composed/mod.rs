@@ -420,7 +420,6 @@ impl Model {
     /// Lets an event that it can do happen at a moment of its clock.
     pub fn act(&mut self, at_ns: u64, event: Event, arguments: &Map<String, Value>) {
         self.stop_lookahead();
-        // What it makes the array do may come before the first I/O.
         self.prepare();
         if let Some(mut view) = self.chain_view() {
             return view.schedule(at_ns, event, arguments);
