@@ -127,13 +127,12 @@ fn drive_lost(array: &Configuration, is_rebuilt: bool) -> Vec<InState> {
         return vec![InState::NotModelled("its rebuild has no beginning that could be set".into())];
     };
     let parts = &array.description.parts;
-    let is_replaced = is_rebuilt && !has_spare(&array);
     // Groups of a chain of replicas are on the same nodes, and a volume is on one of them.
     let groups = if parts.has_chains() { 0..1 } else { 0..parts.groups.len() };
     let without = |group: usize| {
         let drive = parts.drives_in(group).start;
         let mut events = vec![event("drive-failure", "drive", drive)];
-        if is_replaced {
+        if is_rebuilt && !has_spare(parts, group) {
             events.push(event("drive-replacement", "drive", drive));
         }
         InState::Serves(Box::new(array.clone()), events)
@@ -152,12 +151,9 @@ fn without_redundancy(array: &Configuration) -> Option<String> {
     Some(format!("`{}` is {}: a lost drive is lost data", lone.name(), lone.layout().title()))
 }
 
-fn has_spare(array: &Configuration) -> bool {
-    let parts = &array.description.parts;
-    parts.groups.iter().enumerate().all(|(index, group)| {
-        let has_own = group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool;
-        has_own || parts.is_cache(index) || !parts.pools.is_empty()
-    })
+fn has_spare(parts: &array::Array, group: usize) -> bool {
+    let group = &parts.groups[group];
+    group.keys.spares.get() > 0 || group.layout() == LayoutKind::Pool || !parts.pools.is_empty()
 }
 
 /// The array whose rebuilds begin after so many seconds.
@@ -203,5 +199,39 @@ fn controller_lost(array: &Configuration) -> InState {
     match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
         Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller", 0)]),
         None => InState::NotModelled("its controllers do not fail in the model".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events of an array in each way that it can be in a state, by action and number of the drive.
+    fn ways(name: &str, state: State) -> Vec<Vec<(String, u64)>> {
+        let array = Configuration::load(name).unwrap();
+        let of_way = |way: &InState| match way {
+            InState::Serves(_, events) => {
+                let drive = |event: &CaseEvent| event.arguments["drive"].as_u64().unwrap();
+                events.iter().map(|event| (event.action.clone(), drive(event))).collect()
+            }
+            down => panic!("{down:?}"),
+        };
+        state.of(&array).unwrap().iter().map(of_way).collect()
+    }
+
+    /// Proves that a drive is lost of each group, and replaced where its own group has no spare; that a read cache is lost but not
+    /// rebuilt; and that the volumes of chains of replicas keep the drive that they had.
+    #[test]
+    fn drives_are_lost_of_each_group() {
+        let fails = |drive: u64| ("drive-failure".to_owned(), drive);
+        let replaced = |drive: u64| ("drive-replacement".to_owned(), drive);
+        assert_eq!(ways("flash-and-disks", State::DriveLost), [vec![fails(0)], vec![fails(12)]]);
+        assert_eq!(
+            ways("flash-and-disks", State::Rebuilding),
+            [vec![fails(0), replaced(0)], vec![fails(12)]]
+        );
+        assert_eq!(ways("hybrid-read-cache", State::DriveLost), [vec![fails(0)], vec![fails(2)]]);
+        assert_eq!(ways("hybrid-read-cache", State::Rebuilding), [vec![fails(2)]]);
+        assert_eq!(ways("storpool", State::DriveLost), [vec![fails(0)]]);
     }
 }
