@@ -22,8 +22,6 @@ const SAME_MISSES: f64 = 0.02;
 const NOTHING: f64 = 1e-4;
 /// Changes the seed of a stream.
 const OTHER_STREAM: u64 = 0x7761_726d;
-/// Bytes of a sector of [`ReadCacheFill`].
-const SECTOR_BYTES: u64 = 4096;
 
 /// Reads of a case, as far as caches see them.
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +54,7 @@ impl Reads {
             if spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) == 0 {
                 continue;
             }
-            let rest_bytes = twin.capacity_of_job_bytes(first_job).saturating_sub(spec.offset_bytes);
-            let range_bytes = spec.size_bytes.unwrap_or(rest_bytes);
+            let range_bytes = spec.range_bytes(twin.capacity_of_job_bytes(first_job));
             let used_bytes = match spec.shape.working_set_percent {
                 0 => range_bytes,
                 percent => range_bytes / 100 * u64::from(percent),
@@ -72,7 +69,7 @@ impl Reads {
             is_skewed |= !matches!(distribution, Uniform | NoRepeat);
         }
         let bytes: u64 = ranges.iter().map(|(_, _, bytes)| bytes).sum();
-        let sectors = (bytes / SECTOR_BYTES).max(1);
+        let sectors = (bytes / ReadCacheFill::SECTOR_BYTES).max(1);
         // Passes beside draws take places from what is read more often.
         is_skewed |= has_passes && has_draws;
         (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, has_passes })
@@ -122,7 +119,7 @@ impl ReadCaches {
     /// Returns whether they have filled since an earlier moment, in which so many bytes were read, by more than what leaves the rate as
     /// it is, and misses become hits by it.
     pub fn fill_since(&self, before: &ReadCaches, read_bytes: u64) -> bool {
-        let more = self.filled.saturating_sub(before.filled) * SECTOR_BYTES;
+        let more = self.filled.saturating_sub(before.filled) * ReadCacheFill::SECTOR_BYTES;
         self.to_come > SAME_MISSES && more as f64 > SAME_MISSES * self.misses * read_bytes as f64
     }
 }
@@ -145,8 +142,8 @@ impl Draws {
         let most = rates.iter().copied().fold(0.0, f64::max);
         let have_rates = rates.iter().all(|&rate| rate > 0.0);
         let share = |rate: &f64| if have_rates { rate / most } else { 1.0 };
-        let streams = loads.iter().zip(rates.iter().map(share));
-        streams.map(|((spec, first_job, _), share)| Draws::new(spec, *first_job, share, twin)).collect()
+        let of_loads = loads.iter().zip(rates.iter().map(share));
+        of_loads.map(|((spec, first_job, _), share)| Draws::new(spec, *first_job, share, twin)).collect()
     }
 
     /// Draws of a load from a job on; `None` where the load has no place on the twin.
@@ -268,7 +265,7 @@ fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
     if reads.has_passes || caches.to_come <= SAME_MISSES {
         return false;
     }
-    let Some(mut streams) = Draws::all(case, twin) else { return false };
+    let Some(mut loads) = Draws::all(case, twin) else { return false };
     let mut operations = Vec::new();
     let (mut ios, mut until_ios) = (0, u64::MAX);
     while ios < most_ios.min(until_ios) {
@@ -276,7 +273,7 @@ fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
         for from in (ios..ios + LOOK_IOS).step_by(AT_ONCE) {
             operations.clear();
             for io in from..from + AT_ONCE as u64 {
-                operations.extend(streams.iter_mut().filter_map(|draws| draws.operation(io)));
+                operations.extend(loads.iter_mut().filter_map(|draws| draws.operation(io)));
             }
             let read = operations.iter().filter(|operation| operation.direction == Direction::Read);
             read_bytes += read.map(|operation| u64::from(operation.length_bytes)).sum::<u64>();
@@ -288,12 +285,12 @@ fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
             // What came first leaves again for what is read more often.
             until_ios = until_ios.min(if reads.is_skewed { 2 * ios } else { ios });
         }
-        let to_come = twin.read_cache_fills().map(|fill| reads.left_to_keep(&fill)).max().unwrap_or(0);
-        // Of a range without repetition each look fills as much as the first.
-        if ios == LOOK_IOS
-            && to_come / caches.filled.saturating_sub(before.filled).max(1) * LOOK_IOS > most_ios
-        {
-            return false;
+        if ios == LOOK_IOS {
+            // Of a range without repetition each look fills as much as the first.
+            let left = twin.read_cache_fills().map(|fill| reads.left_to_keep(&fill)).max().unwrap_or(0);
+            if left / caches.filled.saturating_sub(before.filled).max(1) * LOOK_IOS > most_ios {
+                return false;
+            }
         }
     }
     until_ios <= ios
@@ -353,11 +350,11 @@ mod tests {
         let (cold, _) = caches("rw=randread,size=512m");
         let since = |misses: f64| {
             let later = ReadCaches { filled: cold.filled + 1000, misses, ..cold };
-            later.fill_since(&cold, 100_000 * SECTOR_BYTES)
+            later.fill_since(&cold, 100_000 * ReadCacheFill::SECTOR_BYTES)
         };
         assert!(since(0.1) && !since(0.9));
         let full = ReadCaches { filled: cold.filled + 1000, misses: 0.1, to_come: 0.0 };
-        assert!(!full.fill_since(&cold, 100_000 * SECTOR_BYTES));
+        assert!(!full.fill_since(&cold, 100_000 * ReadCacheFill::SECTOR_BYTES));
     }
 
     /// Proves that a twin is warmed once for all rates of a load, and again for other addresses.

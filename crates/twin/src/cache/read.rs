@@ -2,6 +2,7 @@
 
 use layout::Divisor;
 
+use super::drive::SECTOR_BYTES;
 use super::ways::Ways;
 
 /// Blocks whose memory is asked for at once.
@@ -16,6 +17,11 @@ pub struct ReadCacheFill {
     pub room_sectors: u64,
     /// Blocks that were read once, where only the second read is kept.
     pub seen_blocks: u64,
+}
+
+impl ReadCacheFill {
+    /// Bytes of a sector.
+    pub const SECTOR_BYTES: u64 = SECTOR_BYTES;
 }
 
 /// Blocks of one controller. Only blocks that were read whole are kept.
