@@ -28,7 +28,7 @@ pub use bench::{
     Bounds, FastForwardCase, FastForwardRow, FastForwardSummary, ServiceCases, bench_fast_forward,
     compare_fast_forward,
 };
-pub use cache::ReadCacheFill;
+pub use cache::{ReadCacheFill, WriteCacheFill, WriteCacheLevel};
 pub use composed::{Limit, Limiter, ServiceDrives, service_drives};
 pub use counters::TwinCounter;
 pub use description::{ArrayDescription, DescriptionError, Topology, TopologyPart};

@@ -8,7 +8,7 @@ use load::{
 };
 use serde_json::{Map, Value};
 
-use crate::cache::ReadCacheFill;
+use crate::cache::{ReadCacheFill, WriteCacheFill, WriteCacheLevel};
 use crate::composed::{Model, settings_of};
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
@@ -256,6 +256,23 @@ impl Twin {
     /// Leaves in the read caches what I/Os leave there, without the time that they take: functional warming.
     pub fn warm(&mut self, operations: &[Operation]) {
         self.model.warm(operations);
+    }
+
+    /// Fills of the write caches of the controllers that mirror them now, or need not.
+    pub fn write_cache_fills(&self) -> impl Iterator<Item = WriteCacheFill> {
+        self.model.write_cache_fills()
+    }
+
+    /// Leaves in the write caches what writes leave there, without the time that they take, while what is more than a level goes to the
+    /// drives.
+    pub fn warm_write_caches(&mut self, operations: &[Operation], level: WriteCacheLevel) {
+        self.model.warm_write_caches(operations, level);
+    }
+
+    /// Takes over what the caches of another twin hold; false, and nothing is taken, where its caches, or the places of its volumes, are
+    /// others. Of the other, no I/O is under way.
+    pub fn copy_caches(&mut self, of: &Twin) -> bool {
+        self.model.copy_caches(&of.model)
     }
 
     /// Share of a rebuild that is done; `None` where none runs.

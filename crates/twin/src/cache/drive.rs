@@ -28,6 +28,11 @@ impl DriveCache {
         DriveCache { block_bytes, ways: Ways::new(bytes / block_bytes), sectors: Vec::new(), kept_sectors: 0 }
     }
 
+    /// Size of its blocks, and how many there is room for.
+    pub fn shape(&self) -> (u64, u64) {
+        (self.block_bytes, self.ways.places())
+    }
+
     /// Calls with each block that a range touches: its number, and the bytes of it.
     fn for_each_block(&self, offset: u64, length: u64, mut run: impl FnMut(u64, u64, u64)) {
         let (mut at, end) = (offset, offset + length);

@@ -12,6 +12,7 @@ pub(crate) use drive::{DriveCache, SECTOR_BYTES};
 pub(crate) use read::ReadCache;
 pub use read::ReadCacheFill;
 pub(crate) use write_back::WriteCache;
+pub use write_back::{WriteCacheFill, WriteCacheLevel};
 
 /// In which order a cache puts written data on the drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

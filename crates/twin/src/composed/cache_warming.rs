@@ -1,12 +1,13 @@
-//! Functional warming of read caches: what an I/O leaves in them, without the time that it takes (Wunderlich, Wenisch, Falsafi and Hoe
+//! Functional warming of caches: what an I/O leaves in them, without the time that it takes (Wunderlich, Wenisch, Falsafi and Hoe
 //! 2003, "SMARTS: accelerating microarchitecture simulation via rigorous statistical sampling", section 3).
 
 use load::{Direction, Operation};
 
 use super::command::Command;
 use super::services::Request;
+use super::set::stripe_at;
 use super::{Model, Piece};
-use crate::cache::{ReadCacheFill, SECTOR_BYTES};
+use crate::cache::{ReadCacheFill, SECTOR_BYTES, WriteCache, WriteCacheFill, WriteCacheLevel};
 
 /// Part of an I/O on one volume, and where it is.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +20,14 @@ struct Warming {
     offset_bytes: u64,
     /// Among all sets.
     address: u64,
+}
+
+impl Warming {
+    fn request(&self) -> Request {
+        let &Warming { piece: Piece { direction, length_bytes, .. }, set, offset_bytes, address, .. } = self;
+        let length_bytes = u64::from(length_bytes);
+        Request { direction, set, offset_bytes, length_bytes, address, is_in_memory: false }
+    }
 }
 
 impl Model {
@@ -55,6 +64,59 @@ impl Model {
             }
         }
         pieces.iter().for_each(|one| self.warm_piece(one));
+    }
+
+    /// Fills of its write caches; none where writes go past them.
+    pub fn write_cache_fills(&self) -> impl Iterator<Item = WriteCacheFill> {
+        let takes_writes = self.chain.is_none() && !(self.mirrors && self.failover.is_any_away());
+        let mirrors = self.services.as_ref().is_some_and(|services| services.mirrors());
+        let count = if mirrors { self.controllers.len() } else { self.own_controllers };
+        self.controllers[..count]
+            .iter()
+            .filter(move |_| takes_writes)
+            .filter_map(|controller| controller.write_cache.as_ref().map(WriteCache::level))
+    }
+
+    /// Leaves in the write caches what writes leave there, one after the other, and takes to the drives what is more than a level.
+    pub fn warm_write_caches(&mut self, operations: &[Operation], level: WriteCacheLevel) {
+        let mut pieces = Vec::with_capacity(operations.len());
+        for operation in operations.iter().filter(|operation| operation.direction == Direction::Write) {
+            self.cut(operation, &mut pieces);
+        }
+        for one in &pieces {
+            let Some(services) = &mut self.services else {
+                let length_bytes = u64::from(one.piece.length_bytes);
+                self.warm_write_cache(one.owner, one.set, (one.offset_bytes, length_bytes), level);
+                continue;
+            };
+            let mut data = Vec::new();
+            services.warm(one.request(), one.piece.job, |io| {
+                data.push((io.set, (io.offset_bytes, u64::from(io.length_bytes))));
+            });
+            let mirrors = services.mirrors();
+            for (set, range) in data {
+                self.warm_write_cache(one.owner, set, range, level);
+                if mirrors {
+                    let (owner, set) = (one.owner + self.own_controllers, set + self.own_sets as u16);
+                    self.warm_write_cache(owner, set, range, level);
+                }
+            }
+        }
+    }
+
+    /// A controller's cache takes a range of a set in.
+    fn warm_write_cache(
+        &mut self,
+        owner: usize,
+        set: u16,
+        (offset_bytes, length_bytes): (u64, u64),
+        level: WriteCacheLevel,
+    ) {
+        let sets = &self.sets;
+        if let Some(cache) = &mut self.controllers[owner].write_cache {
+            let extent = (sets[usize::from(set)].address(offset_bytes), length_bytes);
+            cache.warm(extent, level, |byte| stripe_at(sets, byte));
+        }
     }
 
     /// Cuts an I/O at the ends of volumes and of the units of its hosts' stripe.
@@ -99,8 +161,7 @@ impl Model {
     }
 
     fn warm_piece(&mut self, one: &Warming) {
-        let &Warming { piece: Piece { direction, length_bytes, job, .. }, owner, set, offset_bytes, address } =
-            one;
+        let &Warming { piece: Piece { direction, length_bytes, job, .. }, owner, address, .. } = one;
         let (controller, length_bytes) = (&mut self.controllers[owner], u64::from(length_bytes));
         let Some(services) = &mut self.services else {
             if direction == Direction::Read
@@ -111,9 +172,10 @@ impl Model {
             return;
         };
         let is_in_memory = services.has_drive_cache() && controller.holds(address, length_bytes);
-        let request = Request { direction, set, offset_bytes, length_bytes, address, is_in_memory };
-        services.warm(request, job, |io| {
-            if let Some(cache) = &mut controller.read_cache {
+        services.warm(Request { is_in_memory, ..one.request() }, job, |io| {
+            if io.direction == Direction::Read
+                && let Some(cache) = &mut controller.read_cache
+            {
                 let address = self.sets[usize::from(io.set)].address(io.offset_bytes);
                 cache.keep(address, u64::from(io.length_bytes));
             }

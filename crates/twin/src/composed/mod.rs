@@ -6,6 +6,7 @@
 
 mod adapters;
 mod arrange;
+mod cache_copies;
 mod cache_warming;
 mod chain;
 mod command;

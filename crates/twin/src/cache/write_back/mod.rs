@@ -6,8 +6,10 @@ use layout::Divisor;
 
 use super::DestageOrder;
 use extents::Extents;
+pub use fill::{WriteCacheFill, WriteCacheLevel};
 
 mod extents;
+mod fill;
 #[cfg(test)]
 mod tests;
 
@@ -289,11 +291,39 @@ impl WriteCache {
     /// Applies a write of skipped time and destages as many blocks, in no time, as it adds: where
     /// the sweep stands and how dense the extents lie before it goes on as it would, the fill stays.
     pub fn apply_skipped_write(&mut self, offset: u64, length: u64, stripe_of: impl Fn(u64) -> (u64, u64)) {
+        let before = self.blocks;
         // Counters are extrapolated from those of the window.
         let counted = (self.merged_writes, self.destages);
-        let before = self.blocks;
         self.insert(offset, length);
         self.owed_blocks += self.blocks as i64 - before as i64;
+        self.destage_owed(stripe_of);
+        (self.merged_writes, self.destages) = counted;
+    }
+
+    /// Takes a write in and destages, in no time, what is more than a level.
+    pub fn warm(
+        &mut self,
+        (offset, length): (u64, u64),
+        level: WriteCacheLevel,
+        stripe_of: impl Fn(u64) -> (u64, u64),
+    ) {
+        let level_blocks = match level {
+            WriteCacheLevel::DestageFrom => self.destage_from_blocks,
+            WriteCacheLevel::Full => self.blocks_limit,
+        };
+        if self.blocks > level_blocks || !self.level().goes_to(level) {
+            return;
+        }
+        let counted = (self.merged_writes, self.destages);
+        self.insert(offset, length);
+        self.owed_blocks = self.blocks as i64 - level_blocks as i64;
+        self.destage_owed(stripe_of);
+        self.owed_blocks = 0;
+        (self.merged_writes, self.destages) = counted;
+    }
+
+    /// Destages, in no time, until no blocks are owed any more.
+    fn destage_owed(&mut self, stripe_of: impl Fn(u64) -> (u64, u64)) {
         let mut extents = std::mem::take(&mut self.skipped_extents);
         while self.owed_blocks > 0 {
             extents.clear();
@@ -302,7 +332,28 @@ impl WriteCache {
             self.owed_blocks -= blocks as i64;
         }
         self.skipped_extents = extents;
-        (self.merged_writes, self.destages) = counted;
+    }
+
+    /// Size of its blocks, its levels and its order: what it holds after the same writes depends on no more.
+    pub fn shape(&self) -> (u64, u64, u64, DestageOrder) {
+        (self.by_block.divisor(), self.blocks_limit, self.destage_from_blocks, self.order)
+    }
+
+    /// Holds what another of the same shape holds, of which nothing is under way.
+    pub fn copy(&mut self, of: &WriteCache) {
+        self.extents.clone_from(&of.extents);
+        self.ages.clone_from(&of.ages);
+        (self.blocks, self.sweep_byte) = (of.blocks, of.sweep_byte);
+    }
+
+    /// Fill of it, beside its levels.
+    pub fn level(&self) -> WriteCacheFill {
+        let bytes = |blocks: u64| blocks * self.by_block.divisor();
+        WriteCacheFill {
+            held_bytes: bytes(self.blocks),
+            destage_from_bytes: bytes(self.destage_from_blocks),
+            room_bytes: bytes(self.blocks_limit),
+        }
     }
 
     /// Blocks in use, extents that are dirty, commands that wait for room.

@@ -173,3 +173,41 @@ fn a_level_ends_before_places_for_stripes_are_used_up() {
     assert!(stays(0.0, 100, 100, 1_000_000) && stays(0.0, LIMIT, LIMIT, 1_000_000));
     assert!(!stays(0.0, LIMIT - 1, LIMIT, 1) && stays(50.0, LIMIT - 1, LIMIT, 1));
 }
+
+/// Proves that a cache is warmed to where it is emptied and no further, that its writes then lie as after a long time before the sweep, dense
+/// where it comes next and sparse where it was, and that only a cache that has risen from there is filled.
+#[test]
+fn a_warmed_cache_is_swept() {
+    const SPAN: u64 = 1 << 32;
+    let stripe_of = |byte: u64| (byte >> 17 << 17, (byte >> 17 << 17) + (1 << 17));
+    let mut random = load::Random::from_seed(3);
+    let mut write = || (random.below(SPAN / 4096) * 4096, 4096);
+    let mut cache = WriteCache::new(64 << 20, 4096, 50.0, DestageOrder::Address, 4);
+    let (from, full) = (WriteCacheLevel::DestageFrom, WriteCacheLevel::Full);
+    (0..1000).for_each(|_| cache.warm(write(), full, stripe_of));
+    assert_eq!(cache.fill()[0], 0, "it has not risen");
+    (0..40_000).for_each(|_| cache.warm(write(), from, stripe_of));
+    assert!((32 << 20) - cache.level().held_bytes < 1 << 17, "{:?}", cache.level());
+    assert_eq!((cache.destages, cache.merged_writes, cache.level().goes_to(full)), (0, 0, false));
+    let sweep = cache.sweep_byte;
+    let blocks_ahead = |cache: &WriteCache, tenths: u64| {
+        let begin = (sweep + tenths * (SPAN / 10)) % SPAN;
+        let in_range = |first: u64| (first + SPAN - begin) % SPAN < SPAN / 10;
+        let (mut count, mut next) = (0, cache.extents.first());
+        while let Some((first, end)) = next {
+            count += u64::from(in_range(first)) * (end - first) / 4096;
+            next = cache.extents.first_from(end);
+        }
+        count as f64
+    };
+    // Of a density that falls evenly over the round, the tenths have 19, 17, ..., 1 hundredths of all.
+    for tenths in [0, 4, 9] {
+        let share = blocks_ahead(&cache, tenths) / 8192.0;
+        let expected = (19.0 - 2.0 * tenths as f64) / 100.0;
+        assert!((share - expected).abs() < 0.025, "tenth {tenths} has {share}");
+    }
+    (0..600).for_each(|_| assert!(cache.take_in(0, write().0, 4096)));
+    assert!(cache.level().goes_to(full) && !cache.level().is_full());
+    (0..20_000).for_each(|_| cache.warm(write(), full, stripe_of));
+    assert!(cache.level().is_full(), "{:?}", cache.level());
+}

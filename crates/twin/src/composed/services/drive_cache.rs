@@ -52,6 +52,17 @@ impl CacheOnDrives {
         self.admitted_bytes += admitted_bytes;
     }
 
+    /// Set and size of it, and whether it sees blocks before it keeps them: after the same reads others of the same shape keep the same.
+    pub fn shape(&self) -> (u16, (u64, u64), bool) {
+        (self.set, self.kept.shape(), self.seen.is_some())
+    }
+
+    /// Keeps what another of the same shape keeps.
+    pub fn copy(&mut self, of: &CacheOnDrives) {
+        self.kept.clone_from(&of.kept);
+        self.seen.clone_from(&of.seen);
+    }
+
     /// Fill of it.
     pub fn fill(&self) -> ReadCacheFill {
         ReadCacheFill {

@@ -136,6 +136,11 @@ impl Services {
         has_any.then(|| Box::new(services))
     }
 
+    /// Returns whether all writes go to a second array as well.
+    pub fn mirrors(&self) -> bool {
+        self.mirror.is_some()
+    }
+
     /// Returns whether a cache on drives answers what memory does not.
     pub fn has_drive_cache(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.is_lost)
@@ -146,17 +151,41 @@ impl Services {
         self.cache.as_ref().filter(|cache| !cache.is_lost).map(CacheOnDrives::fill)
     }
 
-    /// Leaves in the cache on drives what a job's I/O leaves there; `keep` is called with the reads that controllers keep in memory.
+    /// Returns whether what caches keep after the same I/Os is the same as of other services.
+    pub fn caches_as(&self, other: &Services) -> bool {
+        let shape = |of: &Services| {
+            let blocks = of.reduction.as_ref().map(|reduction| reduction.blocks(0, 1).1);
+            (of.cache.as_ref().map(CacheOnDrives::shape), blocks, of.mirrors(), of.thin.is_some())
+        };
+        // Copies of extents lie where snapshots put them.
+        shape(self) == shape(other) && self.snapshots.is_none() == other.snapshots.is_none()
+    }
+
+    /// Keeps in the cache on drives what that of others keeps.
+    pub fn copy_drive_cache(&mut self, of: &Services) {
+        if let (Some(own), Some(other)) = (&mut self.cache, &of.cache) {
+            own.copy(other);
+        }
+    }
+
+    /// Leaves in the cache on drives what a job's I/O leaves there; `keep` is called with the I/Os that go through controllers' caches.
     pub fn warm(&mut self, request: Request, job: u32, keep: impl FnMut(&Io)) {
+        let mut served = Served::default();
+        served.content = self.content_of(job);
         if request.direction == Direction::Write {
             if let Some(cache) = &mut self.cache {
                 cache.kept.forget(request.address, request.length_bytes);
             }
-            return;
+            // Where space is given out, and what goes to copies, is not looked at.
+            let (mut offset_bytes, mut length_bytes) = (request.offset_bytes, request.length_bytes);
+            if let Some(reduction) = &self.reduction {
+                let (first, bytes) = reduction.blocks(offset_bytes, length_bytes);
+                (offset_bytes, length_bytes) = (first, reduction.stored(bytes, served.content));
+            }
+            self.add_data(&mut served, Direction::Write, request, offset_bytes, length_bytes);
+        } else {
+            self.plan_read(&mut served, request);
         }
-        let mut served = Served::default();
-        served.content = self.content_of(job);
-        self.plan_read(&mut served, request);
         served.ios().filter(|io| io.is_cached).for_each(keep);
     }
 
