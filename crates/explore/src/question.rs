@@ -3,7 +3,7 @@
 use diagnostic::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sizing::{Configuration, Effort, LoadSource, Row, SizingError, TwinCache, WarmedTwin};
+use sizing::{Configuration, Effort, LoadSource, Row, SizingError, TwinCache, WarmedTwins};
 use std::borrow::Cow;
 
 /// Points of the curve.
@@ -79,11 +79,7 @@ struct NamedArray {
 /// The twin that was built last is taken from a cache, which changes nothing but the time that an answer takes.
 pub fn answer(body: &[u8], twins: &TwinCache) -> Result<Value, ExploreError> {
     let question: Question = serde_json::from_slice(body)?;
-    let configuration = Configuration {
-        twins: Some(twins.clone()),
-        warmed: Some(WarmedTwin::default()),
-        ..configuration(&question.array)?
-    };
+    let configuration = Configuration { twins: Some(twins.clone()), ..configuration(&question.array)? };
     let load = load(&question.load)?;
     let source = LoadSource::read(&load)?;
     let case = &source.case;
@@ -134,7 +130,7 @@ pub(crate) fn configuration(array: &Value) -> Result<Configuration, ExploreError
                 changed,
                 has_no_rows: false,
                 twins: None,
-                warmed: None,
+                warmed: WarmedTwins::default(),
             });
         }
     };

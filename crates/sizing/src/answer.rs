@@ -1,5 +1,6 @@
 //! Answer about one configuration: its level with a range, and the part that limits it.
 
+use crate::cache_warming::WarmCaches;
 use crate::part::Part;
 use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
@@ -140,8 +141,8 @@ pub struct Answer {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
-    /// The read caches began as after hours of the load.
-    pub began_warm: bool,
+    /// Caches that began as after hours of the load.
+    pub warm_caches: WarmCaches,
     /// Simulated time that counts, in nanoseconds.
     pub counted_ns: u64,
 }
@@ -202,7 +203,7 @@ fn alone(case: &Case) -> Case {
 /// The configuration with more of a part; `None` where it has nothing of it.
 pub(crate) fn scaled(configuration: &Configuration, part: Part, factor: f64) -> Option<Configuration> {
     let description = part.scaled(&configuration.description, factor)?;
-    Some(Configuration { description, has_no_rows: true, twins: None, warmed: None, ..configuration.clone() })
+    Some(Configuration { description, has_no_rows: true, twins: None, ..configuration.clone() })
 }
 
 /// Exponent of a gain from one step.
@@ -280,7 +281,7 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
         points: Vec::new(),
         is_steady: level.is_steady,
         began_steady: level.began_steady,
-        began_warm: level.began_warm,
+        warm_caches: level.warm_caches,
         counted_ns: level.counted_ns,
     }
 }

@@ -1,7 +1,7 @@
 //! Configuration of an array: its description with changes of single values.
 
 use crate::SizingError;
-use crate::cache_warming::WarmedTwin;
+use crate::cache_warming::WarmedTwins;
 use campaign::TwinCache;
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Twin};
@@ -70,8 +70,8 @@ pub struct Configuration {
     pub has_no_rows: bool,
     /// Cache of the twin that was built last, for whoever asks about the same array again and again: it has the memory of a whole twin.
     pub twins: Option<TwinCache>,
-    /// Twin whose read caches were warmed last, for whoever asks about loads that differ in their rates.
-    pub warmed: Option<WarmedTwin>,
+    /// Twins whose caches were warmed last.
+    pub warmed: WarmedTwins,
 }
 
 impl Configuration {
@@ -89,7 +89,7 @@ impl Configuration {
             changed: Map::new(),
             has_no_rows: false,
             twins: None,
-            warmed: None,
+            warmed: WarmedTwins::default(),
         })
     }
 
@@ -101,7 +101,7 @@ impl Configuration {
     /// Returns the array with several values changed at once; only the result as a whole must be valid.
     pub fn with_all(&self, changes: &[(&str, &Value)]) -> Result<Configuration, SizingError> {
         // Its twins are others, and would take the place of this one's.
-        let mut changed = Configuration { twins: None, warmed: None, ..self.clone() };
+        let mut changed = Configuration { twins: None, ..self.clone() };
         let mut values = Vec::new();
         for (key, value) in changes {
             changed.changed.insert((*key).to_owned(), (*value).clone());

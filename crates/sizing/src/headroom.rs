@@ -4,7 +4,6 @@
 //! certain where the simulated one is under `bound × (1 − under)`, and may be where it is under `bound × (1 + over)`; the true rate
 //! is off by the error of rates.
 
-use crate::cache_warming::WarmedTwin;
 use crate::requirement::Requirement;
 use crate::simulation::{self, Effort, Level};
 use crate::workload::{asked_iops, times};
@@ -72,7 +71,6 @@ pub(crate) fn headroom(
     requirements: &[Requirement],
     effort: &Effort,
 ) -> Result<Headroom, SizingError> {
-    let configuration = &Configuration { warmed: Some(WarmedTwin::default()), ..configuration.clone() };
     let mut points: Vec<HeadroomPoint> = Vec::new();
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut next = 1.0;

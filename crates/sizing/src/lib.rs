@@ -39,7 +39,7 @@ pub use answer::{
 };
 pub use bottleneck::{Bottleneck, Bottlenecks};
 pub use bound::most_times;
-pub use cache_warming::WarmedTwin;
+pub use cache_warming::{WarmCaches, WarmedTwins};
 pub use campaign::TwinCache;
 pub use configuration::{Change, Configuration, change_texts, value_text};
 pub use curve::{CurvePoint, curve};

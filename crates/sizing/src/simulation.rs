@@ -3,7 +3,7 @@
 //! The first third of what was simulated is left out as warm-up. The load goes on until the second and the last third agree and
 //! the caches take no more than they pass on, at most for its runtime and for [`Effort::most_ios`] I/Os.
 
-use crate::cache_warming::{ReadCaches, Warming};
+use crate::cache_warming::{ReadCaches, WarmCaches, Warming};
 use crate::part::Part;
 use crate::requirement::{Requirement, Side};
 use crate::workload::asked_iops;
@@ -44,7 +44,7 @@ const GROWS: f64 = 1.5;
 /// Share of the time for which drives are given work, beyond which their queues grow.
 const OVERBOOKED: f64 = 1.01;
 /// Share of the load's bytes that caches and tiers may take up without passing them on.
-const IN_BALANCE: f64 = 0.03;
+pub(crate) const IN_BALANCE: f64 = 0.03;
 /// Setting of a twin that says in which state its drives begin, and the state of drives in use.
 pub(crate) const CONDITION: (&str, &str) = ("condition", "steady");
 /// Setting of a twin that simulates every I/O.
@@ -57,7 +57,7 @@ pub struct Effort {
     pub ios: u64,
     /// I/Os after which the simulation ends though the level still changes.
     pub most_ios: u64,
-    /// I/Os of each load at most from which read caches are filled before, without being simulated.
+    /// I/Os of each load at most from which caches are filled before, without being simulated.
     pub most_warming_ios: u64,
     /// Seeds, from 1 on, each with a simulation of its own.
     pub seeds: u32,
@@ -185,8 +185,8 @@ pub(crate) struct Level {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
-    /// The read caches began as after hours of the load.
-    pub began_warm: bool,
+    /// Caches that began as after hours of the load.
+    pub warm_caches: WarmCaches,
     /// Warm-up of the first seed as a ramp, and the counted time of all seeds one after the other.
     pub samples: Vec<Sample>,
 }
@@ -275,7 +275,7 @@ struct Counted {
     drive_writes: BTreeMap<String, DriveWrites>,
     rebuild_ns: Option<f64>,
     is_steady: bool,
-    began_warm: bool,
+    warm_caches: WarmCaches,
 }
 
 fn one_seed(
@@ -310,7 +310,7 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
-    let warming = RefCell::new(Warming::new(&case, configuration.warmed.as_ref(), effort.most_warming_ios));
+    let warming = RefCell::new(Warming::new(&case, &configuration.warmed, effort.most_warming_ios));
     let (description, twins) = (&configuration.description, configuration.twins.as_ref());
     campaign::simulate_case(
         description,
@@ -345,10 +345,20 @@ fn one_seed(
             if is_whole {
                 return false;
             }
-            is_steady = batches.len() >= BATCHES / 2 && ios >= effort.ios && is_level(&batches);
+            let has_batches = batches.len() >= BATCHES / 2;
+            let is_long = has_batches && ios >= effort.ios;
+            // A load that ends soon has few I/Os.
+            let is_a_quarter = batches.iter().map(|batch| batch.duration_ns).sum::<u64>() >= runtime_ns / 4;
+            let they_gather = has_batches && (is_long || is_a_quarter) && gathers(&batches);
+            if warming.borrow_mut().fill_write_caches(twin, they_gather) {
+                // The level of a full cache is another.
+                batches.clear();
+                ios = 0;
+                return false;
+            }
+            is_steady = is_long && is_level(&batches);
             // As long as a level is looked for: a cold cache may let a queue grow that it then drains.
-            is_hopeless =
-                batches.len() >= BATCHES / 2 && ios >= effort.ios && is_out_of_reach(&batches, requirements);
+            is_hopeless = is_long && is_out_of_reach(&batches, requirements);
             is_steady || is_hopeless || ios >= effort.most_ios
         },
     )?;
@@ -369,7 +379,7 @@ fn one_seed(
         drive_writes,
         rebuild_ns,
         is_steady,
-        began_warm: warming.into_inner().has_warmed(),
+        warm_caches: warming.into_inner().warm_caches(),
     })
 }
 
@@ -485,6 +495,19 @@ fn is_level(batches: &[Batch]) -> bool {
         after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
     });
     keeps_up && !fills_tier(batches, 2 * third) && !fills_read_caches(batches, 2 * third)
+}
+
+/// Returns true if write caches take in more than they pass on, in the second and in the last third.
+fn gathers(batches: &[Batch]) -> bool {
+    let third = batches.len() / 3;
+    let more_in = |from: usize, until: usize| {
+        let written: u64 = batches[from..until].iter().map(|batch| batch.write.bytes).sum();
+        let held = dirty_bytes(&batches[from - 1]).zip(dirty_bytes(&batches[until - 1]));
+        held.is_some_and(|(before, after)| {
+            after.saturating_sub(before) as f64 > IN_BALANCE * written.max(1) as f64
+        })
+    };
+    third >= 2 && more_in(third, 2 * third) && more_in(2 * third, batches.len())
 }
 
 /// Returns true if read caches go on to fill from a batch on, and misses become hits by it.
@@ -616,7 +639,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
-        began_warm: of_seeds.iter().any(|one| one.began_warm),
+        warm_caches: of_seeds.iter().fold(WarmCaches::default(), |warm, one| warm.or(one.warm_caches)),
         samples: samples(of_seeds),
         read,
         write,

@@ -135,9 +135,10 @@ fn writes_count_after_their_cache_has_filled() {
     let array = Configuration::load("pool-60-disks").unwrap();
     let case = LoadSource::read("fio:rw=randwrite,bs=8k,iodepth=16,numjobs=4").unwrap().case;
     let found = answer(&array, &case, &Effort::FULL).unwrap();
-    // 1,800 a second from the sixth second on, for the rest of five minutes with every I/O simulated.
+    // `arraylab run --exact` for an hour that begins with an empty cache: 5,273 a second in the first five minutes, and 1,626 to 1,713 in
+    // the eleven after them, 1,676 in all of those.
     assert!(
-        found.is_steady && (found.iops / 1_800.0 - 1.0).abs() < 0.05,
+        found.is_steady && (found.iops / 1_676.0 - 1.0).abs() < 0.05,
         "{} {:?}",
         found.iops,
         found.is_steady

@@ -6,6 +6,7 @@ use crate::output::{print, print_json_lines, print_notice, write_answers};
 use crate::table::{Align, render};
 use sizing::{
     Answer, Bottleneck, Bottlenecks, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated,
+    WarmCaches,
 };
 use std::process::ExitCode;
 use units::{human_bandwidth, human_duration, human_latency, human_rate};
@@ -189,9 +190,15 @@ fn notes(rows: &[Row]) -> Vec<String> {
             "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
         );
     }
-    if rows.iter().any(|row| row.answer.began_warm) {
-        notes
-            .push("Read caches begin as after hours of the load; `arraylab run` shows how they fill.".into());
+    let any_warm = |of: fn(WarmCaches) -> bool| rows.iter().any(|row| of(row.answer.warm_caches));
+    let warm = match (any_warm(|warm| warm.read), any_warm(|warm| warm.write)) {
+        (true, true) => "Read and write caches",
+        (true, false) => "Read caches",
+        (false, true) => "Write caches",
+        (false, false) => "",
+    };
+    if !warm.is_empty() {
+        notes.push(format!("{warm} begin as after hours of the load; `arraylab run` shows how they fill."));
     }
     for row in rows.iter().filter(|row| !row.answer.is_steady) {
         notes.push(format!(

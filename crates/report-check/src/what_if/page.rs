@@ -297,9 +297,16 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
             &[],
         ));
     }
-    if answers.all().any(|answer| answer.data["read_caches_began_warm"] == true) {
+    let are_warm = |key: &str| answers.all().any(|answer| answer.data[key] == true);
+    let caches = match ["read_caches_began_warm", "write_caches_began_warm"].map(are_warm) {
+        [true, true] => "Read and write caches",
+        [true, false] => "Read caches",
+        [false, true] => "Write caches",
+        [false, false] => "",
+    };
+    if !caches.is_empty() {
         lines.push(Text::of(
-            "Read caches begin as after hours of the load; `arraylab run` shows how they fill.",
+            &format!("{caches} begin as after hours of the load; `arraylab run` shows how they fill."),
             &[],
         ));
     }

@@ -84,9 +84,17 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
             "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
         );
     }
-    if rows.iter().chain(steps).any(|row| row.is("read_caches_began_warm")) {
-        lines
-            .push("Read caches begin as after hours of the load; `arraylab run` shows how they fill.".into());
+    let began_warm = |key: &str| rows.iter().chain(steps).any(|row| row.is(key));
+    let caches = match (began_warm("read_caches_began_warm"), began_warm("write_caches_began_warm")) {
+        (true, true) => "Read and write caches",
+        (true, false) => "Read caches",
+        (false, true) => "Write caches",
+        (false, false) => "",
+    };
+    if !caches.is_empty() {
+        lines.push(
+            format!("{caches} begin as after hours of the load; `arraylab run` shows how they fill.").into(),
+        );
     }
     let unsettled = rows.iter().chain(steps).filter(|answer| !answer.is("is_steady"));
     lines.extend(unsettled.filter_map(|answer| {

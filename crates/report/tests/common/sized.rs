@@ -44,7 +44,8 @@ fn effect(change: &Value, iops: f64, step: Option<&str>) -> Value {
         "latency_ns": { "mean": 8e8 / iops, "p99": 2e9 / iops, "mean_95": range(8e8 / iops), "p99_95": range(2e9 / iops) },
         "limit": "links", "elasticity": {}, "validated": "assumed", "model_error": { "iops": error, "mean": error, "p99": error },
         "sampling_95": 0.01, "latency_sampling_95": { "mean": 0.01, "p99": 0.02 }, "is_steady": change.get("cache.size").is_none(),
-        "drives_began_steady": true, "read_caches_began_warm": change.get("cache.size").is_some(), "counted_s": 12.0, "case": "changes/c",
+        "drives_began_steady": true, "read_caches_began_warm": change.get("cache.size").is_some(),
+        "write_caches_began_warm": step.is_some(), "counted_s": 12.0, "case": "changes/c",
         "more": { "links": more(0.2), "drives": more(0.1), "hosts": more(-0.01) },
     });
     if let Some(part) = step {

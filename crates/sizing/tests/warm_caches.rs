@@ -1,4 +1,4 @@
-//! Read caches of arrays that are asked about: they keep what they keep after hours of the load.
+//! Caches of arrays that are asked about: they hold what they hold after hours of the load.
 
 use serde_json::json;
 use sizing::{Configuration, Effort, LoadSource, answer};
@@ -33,7 +33,7 @@ fn answers_have_the_hits_of_warm_caches() {
         let [warm, cold] = [FEW, Effort { most_warming_ios: 0, ..FEW }]
             .map(|effort| answer(&array, &case, &effort).unwrap());
         let of_long = |iops: f64| iops / long.iops;
-        assert!(long.is_steady && warm.began_warm && !cold.began_warm, "{load}");
+        assert!(long.is_steady && warm.warm_caches.read && !cold.warm_caches.read, "{load}");
         assert!((of_long(warm.iops) - 1.0).abs() < 0.05, "{load}: {} of {}", warm.iops, long.iops);
         assert!(of_long(cold.iops) < 0.9, "{load}: {} of {}", cold.iops, long.iops);
     }
@@ -66,4 +66,35 @@ fn caches_that_fill_make_no_level() {
     // Passes over more than it holds find nothing of the pass before, those over less find all.
     assert!(is_steady("rw=read,size=1t"));
     assert!(!is_steady("rw=read,size=60g"));
+}
+
+/// Two controllers before disks, each of which holds 256 MiB of writes back.
+fn with_writes() -> Configuration {
+    Configuration::load("pool-60-disks")
+        .unwrap()
+        .with_all(&[("cache.write_back", &json!("256MiB")), ("cache.read", &json!("0B"))])
+        .unwrap()
+}
+
+/// Proves that an answer of some ten thousand I/Os has the level that a long simulation comes to with caches that began empty: of writes that
+/// the drives keep up with, and of more than that, where a full cache is waited for.
+#[test]
+fn answers_have_the_level_of_filled_write_caches() {
+    let load =
+        |load: &str| LoadSource::read(&format!("fio:bs=8k,runtime=3600,size=100g,{load}")).unwrap().case;
+    let few = Effort { ios: 30_000, most_ios: 60_000, ..Effort::FULL };
+    let many = Effort { ios: 600_000, most_ios: 1_200_000, most_warming_ios: 0, ..Effort::FULL };
+    for case in [
+        load("rw=randrw,rwmixread=70,iodepth=8,numjobs=4"),
+        load("rw=randwrite,iodepth=8,numjobs=4"),
+        load("rw=randrw,rwmixread=70,rate_iops=600,numjobs=4,rate_process=poisson"),
+    ] {
+        let long = answer(&with_writes(), &case, &many).unwrap();
+        let [warm, cold] = [few, Effort { most_warming_ios: 0, ..few }]
+            .map(|effort| answer(&with_writes(), &case, &effort).unwrap());
+        assert!(long.is_steady && warm.is_steady && warm.warm_caches.write && !cold.warm_caches.write);
+        let [warm, cold] = [warm, cold].map(|few| few.latency_ns.mean / long.latency_ns.mean - 1.0);
+        println!("against a long simulation: {warm:.3} begun warm, {cold:.3} begun empty");
+        assert!(warm.abs() < 0.04 && cold.abs() > 0.1, "{warm} {cold}");
+    }
 }

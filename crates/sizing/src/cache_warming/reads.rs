@@ -1,27 +1,19 @@
-//! Warming of read caches: an array that is asked about has carried its load for long, and what its caches take hours to keep is there.
-//!
-//! Addresses of the load are drawn and kept without being simulated (functional warming), from streams of their own, until the caches
-//! keep hardly more of them. Loads that walk the range in order are left alone: what a pass leaves, the next one needs last.
+//! Read caches of a twin, and what may still come to be in them.
 
-use crate::workload::load_iops;
+use super::AT_ONCE;
+use super::draws::{Draws, is_in_passes, loads};
+use load::Direction;
 use load::Distribution::{NoRepeat, Uniform};
-use load::{Direction, DirectionRates, LoadSpec, NUMJOBS_LIMIT, Operation, Schedule, first_jobs};
-use plan::{Case, SettingScope};
+use plan::Case;
 use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 use twin::{ReadCacheFill, Twin};
 
 /// I/Os of each load between two looks at the fill.
 const LOOK_IOS: u64 = 1 << 16;
-/// I/Os of each load that a twin is given at once.
-const AT_ONCE: usize = 32;
 /// Share of the misses that may become hits without another level.
 const SAME_MISSES: f64 = 0.02;
 /// Share of the sectors read that is nothing.
 const NOTHING: f64 = 1e-4;
-/// Changes the seed of a stream.
-const OTHER_STREAM: u64 = 0x7761_726d;
 
 /// Reads of a case, as far as caches see them.
 #[derive(Debug, Clone, Copy)]
@@ -32,17 +24,6 @@ pub(crate) struct Reads {
     is_skewed: bool,
     /// Some are read again only after all others: in order, or by one job in a random order without repetition.
     has_passes: bool,
-}
-
-/// Loads of a case with their first jobs and volumes.
-fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
-    if case.loads.is_empty() {
-        return vec![(&case.load, 0, String::new())];
-    }
-    let volume =
-        |load: &plan::NamedLoad| load.settings.get("volume").map_or_else(String::new, ToString::to_string);
-    let first = first_jobs(case.loads.iter().map(|load| &load.load));
-    case.loads.iter().zip(first).map(|(load, job)| (&load.load, job, volume(load))).collect()
 }
 
 impl Reads {
@@ -61,12 +42,9 @@ impl Reads {
             };
             // Loads on one range read the same.
             ranges.insert((volume, spec.offset_bytes, used_bytes));
-            let distribution = &spec.shape.distribution;
-            let is_of_one_job = *distribution == NoRepeat && spec.numjobs == 1;
-            let is_in_passes = spec.shape.replay.is_some() || !spec.pattern.is_random() || is_of_one_job;
-            has_passes |= is_in_passes;
-            has_draws |= !is_in_passes;
-            is_skewed |= !matches!(distribution, Uniform | NoRepeat);
+            has_passes |= is_in_passes(spec);
+            has_draws |= !is_in_passes(spec);
+            is_skewed |= !matches!(spec.shape.distribution, Uniform | NoRepeat);
         }
         let bytes: u64 = ranges.iter().map(|(_, _, bytes)| bytes).sum();
         let sectors = (bytes / ReadCacheFill::SECTOR_BYTES).max(1);
@@ -116,6 +94,11 @@ impl ReadCaches {
         caches
     }
 
+    /// Sectors that are kept, and blocks that were seen.
+    pub fn filled(&self) -> u64 {
+        self.filled
+    }
+
     /// Returns whether they have filled since an earlier moment, in which so many bytes were read, by more than what leaves the rate as
     /// it is, and misses become hits by it.
     pub fn fill_since(&self, before: &ReadCaches, read_bytes: u64) -> bool {
@@ -124,143 +107,9 @@ impl ReadCaches {
     }
 }
 
-/// I/Os of a load that are not those that will be simulated, though blocks that are hot are the same.
-struct Draws {
-    schedule: Schedule,
-    /// Jobs of the schedule that are drawn from.
-    jobs: Range<u32>,
-    first_job: u32,
-    /// I/Os of it for each one of the load that has most.
-    share: f64,
-}
-
-impl Draws {
-    /// Draws of all loads of a case, by their rates where all have one; `None` where a load has no place on the twin.
-    fn all(case: &Case, twin: &Twin) -> Option<Vec<Draws>> {
-        let loads = loads(case);
-        let rates: Vec<f64> = loads.iter().map(|(spec, ..)| load_iops(spec).unwrap_or(0.0)).collect();
-        let most = rates.iter().copied().fold(0.0, f64::max);
-        let have_rates = rates.iter().all(|&rate| rate > 0.0);
-        let share = |rate: &f64| if have_rates { rate / most } else { 1.0 };
-        let of_loads = loads.iter().zip(rates.iter().map(share));
-        of_loads.map(|((spec, first_job, _), share)| Draws::new(spec, *first_job, share, twin)).collect()
-    }
-
-    /// Draws of a load from a job on; `None` where the load has no place on the twin.
-    fn new(spec: &LoadSpec, first_job: u32, share: f64, twin: &Twin) -> Option<Draws> {
-        let mut spec = spec.clone();
-        let has_own_parts = spec.shape.verify || spec.shape.offset_increment_bytes.is_some();
-        let jobs = if spec.pattern.is_random() && spec.shape.distribution == Uniform && !has_own_parts {
-            // One pass has all that is ever read, of which as many independent draws would lack a third.
-            (spec.shape.distribution, spec.numjobs, spec.seed) = (NoRepeat, 1, spec.seed ^ OTHER_STREAM);
-            0..1
-        } else if has_own_parts || 2 * spec.numjobs > NUMJOBS_LIMIT {
-            0..spec.numjobs
-        } else {
-            spec.numjobs *= 2;
-            spec.numjobs / 2..spec.numjobs
-        };
-        let schedule = Schedule::new(&spec, twin.capacity_of_job_bytes(first_job)).ok()?;
-        Some(Draws { schedule, jobs, first_job, share })
-    }
-
-    /// I/O of it while the load that has most issues one of many, of the jobs in turn; `None` where it has none then.
-    fn operation(&mut self, io: u64) -> Option<Operation> {
-        let issued = |ios: u64| (ios as f64 * self.share) as u64;
-        let own = issued(io);
-        let job = (own % self.jobs.len() as u64) as u32;
-        (issued(io + 1) > own).then(|| {
-            let operation = self.schedule.next(self.jobs.start + job).operation;
-            Operation { job: self.first_job + job, ..operation }
-        })
-    }
-}
-
-/// Twin whose read caches were warmed last, for other rates of the same loads. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct WarmedTwin(Arc<Mutex<Option<(Case, Twin)>>>);
-
-impl WarmedTwin {
-    fn of(&self, key: &Case) -> Option<Twin> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|(case, _)| case == key).map(|(_, twin)| twin.clone())
-    }
-
-    fn keep(&self, key: Case, twin: Twin) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, twin));
-    }
-}
-
-/// Case without what leaves its addresses as they are: rates and times.
-fn at_any_rate(case: &Case) -> Case {
-    let mut case = case.clone();
-    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
-        (load.rate_iops, load.shape.arrival, load.shape.rates) = (None, None, DirectionRates::default());
-        (load.ramp_ns, load.runtime_ns, load.interval_ns) = (0, 0, 0);
-    }
-    case.settings = case.settings_of(SettingScope::Array);
-    case
-}
-
-/// Warming of the read caches of a twin for a case.
-pub(crate) struct Warming<'a> {
-    case: &'a Case,
-    kept: Option<&'a WarmedTwin>,
-    most_ios: u64,
-    reads: Option<Reads>,
-    /// Sectors and blocks that they had after warming; 0 once they were looked at again.
-    warmed: u64,
-    has_warmed: bool,
-}
-
-impl<'a> Warming<'a> {
-    /// Warming with at most so many I/Os of each load.
-    pub fn new(case: &'a Case, kept: Option<&'a WarmedTwin>, most_ios: u64) -> Warming<'a> {
-        Warming { case, kept, most_ios, reads: None, warmed: 0, has_warmed: false }
-    }
-
-    /// Warms the caches before the first I/O.
-    pub fn begin(&mut self, twin: &mut Twin) {
-        self.reads = Reads::of(self.case, twin);
-        let key = self.kept.map(|_| at_any_rate(self.case));
-        if let Some(warmed) = self.kept.zip(key.as_ref()).and_then(|(kept, key)| kept.of(key)) {
-            (*twin, self.has_warmed) = (warmed, true);
-            self.warmed = self.caches(twin).filled;
-            return;
-        }
-        self.warmed = self.warm(twin).filled;
-        if let Some((kept, key)) = self.kept.zip(key).filter(|_| self.has_warmed) {
-            kept.keep(key, twin.clone());
-        }
-    }
-
-    /// Returns the caches at a moment; at the first one those that were lost at the beginning, with their controller, are warmed again.
-    pub fn look(&mut self, twin: &mut Twin) -> ReadCaches {
-        let caches = self.caches(twin);
-        let warmed = std::mem::take(&mut self.warmed);
-        if caches.filled < warmed / 10 * 9 { self.warm(twin) } else { caches }
-    }
-
-    fn caches(&self, twin: &Twin) -> ReadCaches {
-        self.reads.map(|reads| ReadCaches::of(twin, reads)).unwrap_or_default()
-    }
-
-    /// Returns whether caches began as after hours of the load.
-    pub fn has_warmed(&self) -> bool {
-        self.has_warmed
-    }
-
-    fn warm(&mut self, twin: &mut Twin) -> ReadCaches {
-        if let Some(reads) = self.reads {
-            self.has_warmed |= warm(twin, self.case, reads, self.most_ios);
-        }
-        self.caches(twin)
-    }
-}
-
 /// Lets read caches keep what they keep after hours of a case's loads, in at most so many I/Os; false where there is nothing to do, or
 /// it would take more.
-fn warm(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
+pub(super) fn warm_reads(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u64) -> bool {
     let mut caches = ReadCaches::of(twin, reads);
     if reads.has_passes || caches.to_come <= SAME_MISSES {
         return false;
@@ -355,25 +204,5 @@ mod tests {
         assert!(since(0.1) && !since(0.9));
         let full = ReadCaches { filled: cold.filled + 1000, misses: 0.1, to_come: 0.0 };
         assert!(!full.fill_since(&cold, 100_000 * ReadCacheFill::SECTOR_BYTES));
-    }
-
-    /// Proves that a twin is warmed once for all rates of a load, and again for other addresses.
-    #[test]
-    fn warmed_twins_are_kept_for_other_rates() {
-        let kept = WarmedTwin::default();
-        let array = crate::Configuration::load("nas-raid5").unwrap();
-        let is_kept = |load: &str| {
-            let case = crate::LoadSource::read(&format!("fio:rw=randread,bs=8k,{load}")).unwrap().case;
-            let had = kept.of(&at_any_rate(&case)).is_some();
-            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
-            let mut warming = Warming::new(&case, Some(&kept), 200_000);
-            warming.begin(&mut twin);
-            assert!(warming.has_warmed());
-            had
-        };
-        assert!(!is_kept("size=200m,rate_iops=100"));
-        assert!(is_kept("size=200m,rate_iops=200"));
-        assert!(!is_kept("size=201m,rate_iops=200"));
-        assert!(!is_kept("size=200m,rate_iops=200"));
     }
 }

@@ -1,0 +1,222 @@
+//! Warming of caches: an array that is asked about has carried its load for long, and what its caches take hours to hold is there.
+//!
+//! Addresses of the load are drawn without being simulated (functional warming), from streams of their own. Read caches keep them until
+//! they keep hardly more; write caches take them in up to where they are emptied. Loads that walk the range in order are left alone: what
+//! a pass leaves in a read cache, the next one needs last, and a write cache is soon filled by them.
+
+mod draws;
+mod reads;
+mod writes;
+
+use load::DirectionRates;
+use plan::{Case, SettingScope};
+use reads::{Reads, warm_reads};
+use std::sync::{Arc, Mutex, PoisonError};
+use twin::{Twin, WriteCacheFill, WriteCacheLevel};
+use writes::warm_writes;
+
+pub(crate) use reads::ReadCaches;
+
+/// I/Os of each load that a twin is given at once.
+const AT_ONCE: usize = 32;
+
+/// Caches that began as after hours of the load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WarmCaches {
+    /// Those of reads, in memory or on drives.
+    pub read: bool,
+    /// Those of writes.
+    pub write: bool,
+}
+
+impl WarmCaches {
+    /// Those of both.
+    pub(crate) fn or(self, other: WarmCaches) -> WarmCaches {
+        WarmCaches { read: self.read || other.read, write: self.write || other.write }
+    }
+}
+
+/// Twins that are kept at most: those of several seeds, or of several sizes of a cache.
+const KEPT_TWINS: usize = 4;
+
+/// Twins whose caches were warmed last, for other rates of the same loads and for arrays with the same caches. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct WarmedTwins(Arc<Mutex<Vec<WarmedTwin>>>);
+
+#[derive(Debug)]
+struct WarmedTwin {
+    key: Case,
+    twin: Twin,
+    warm: WarmCaches,
+}
+
+impl WarmedTwins {
+    /// Warms the caches of a twin with those of a kept one; without one that has the same, `warm` does, while others wait for it.
+    fn warm(&self, key: Case, twin: &mut Twin, warm: impl FnOnce(&mut Twin) -> WarmCaches) -> WarmCaches {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_case = kept.iter().filter(|one| one.key == key);
+        if let Some(one) = of_case.find(|one| twin.copy_caches(&one.twin)) {
+            return one.warm;
+        }
+        let warm = warm(twin);
+        if warm != WarmCaches::default() {
+            if kept.len() == KEPT_TWINS {
+                kept.remove(0);
+            }
+            kept.push(WarmedTwin { key, twin: twin.clone(), warm });
+        }
+        warm
+    }
+}
+
+/// Case without what leaves its addresses as they are, or as good as others: rates, times, events and numbers of I/Os at once.
+fn at_any_rate(case: &Case) -> Case {
+    let mut case = case.clone();
+    for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
+        (load.rate_iops, load.shape.arrival, load.shape.rates) = (None, None, DirectionRates::default());
+        (load.ramp_ns, load.runtime_ns, load.interval_ns, load.iodepth) = (0, 0, 0, 1);
+        if !draws::has_own_parts(load) {
+            load.numjobs = 1;
+        }
+    }
+    // Caches are warmed before the first event.
+    (case.events, case.conditional_events) = (Vec::new(), Vec::new());
+    case.settings = case.settings_of(SettingScope::Array);
+    case
+}
+
+/// Warming of the caches of a twin for a case.
+pub(crate) struct Warming<'a> {
+    case: &'a Case,
+    kept: &'a WarmedTwins,
+    most_ios: u64,
+    reads: Option<Reads>,
+    /// Sectors and blocks that read caches had after warming; 0 once they were looked at again.
+    read_filled: u64,
+    warm: WarmCaches,
+    has_filled: bool,
+}
+
+impl<'a> Warming<'a> {
+    /// Warming with at most so many I/Os of each load.
+    pub fn new(case: &'a Case, kept: &'a WarmedTwins, most_ios: u64) -> Warming<'a> {
+        Warming {
+            case,
+            kept,
+            most_ios,
+            reads: None,
+            read_filled: 0,
+            warm: WarmCaches::default(),
+            has_filled: false,
+        }
+    }
+
+    /// Warms the caches before the first I/O.
+    pub fn begin(&mut self, twin: &mut Twin) {
+        self.reads = Reads::of(self.case, twin);
+        if self.most_ios > 0 {
+            self.warm = self.kept.warm(at_any_rate(self.case), twin, |twin| self.warm_all(twin));
+        }
+        self.read_filled = self.read_caches(twin).filled();
+    }
+
+    fn warm_all(&self, twin: &mut Twin) -> WarmCaches {
+        // Writes first: a cache on drives forgets what they change.
+        let write = warm_writes(twin, self.case, WriteCacheLevel::DestageFrom, self.most_ios);
+        WarmCaches { read: self.warm_reads(twin), write }
+    }
+
+    /// Returns the read caches at a moment; at the first one those that were lost at the beginning, with their controller, are warmed
+    /// again.
+    pub fn look(&mut self, twin: &mut Twin) -> ReadCaches {
+        let caches = self.read_caches(twin);
+        let filled = std::mem::take(&mut self.read_filled);
+        if caches.filled() >= filled / 10 * 9 {
+            return caches;
+        }
+        self.warm.read |= self.warm_reads(twin);
+        self.read_caches(twin)
+    }
+
+    /// Fills the write caches that take in more than they pass on, once: those that are full, or all that rise where they gather writes;
+    /// false where there is none.
+    pub fn fill_write_caches(&mut self, twin: &mut Twin, they_gather: bool) -> bool {
+        let rises =
+            |fill: WriteCacheFill| fill.is_full() || they_gather && fill.goes_to(WriteCacheLevel::Full);
+        if self.has_filled || !twin.write_cache_fills().any(rises) {
+            return false;
+        }
+        self.has_filled = true;
+        let is_filled = warm_writes(twin, self.case, WriteCacheLevel::Full, self.most_ios);
+        self.warm.write |= is_filled;
+        is_filled
+    }
+
+    fn read_caches(&self, twin: &Twin) -> ReadCaches {
+        self.reads.map(|reads| ReadCaches::of(twin, reads)).unwrap_or_default()
+    }
+
+    /// Returns which caches began as after hours of the load.
+    pub fn warm_caches(&self) -> WarmCaches {
+        self.warm
+    }
+
+    fn warm_reads(&self, twin: &mut Twin) -> bool {
+        self.reads.is_some_and(|reads| warm_reads(twin, self.case, reads, self.most_ios))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves that a twin is warmed once for all rates of a load, and again for other addresses.
+    #[test]
+    fn warmed_twins_are_kept_for_other_rates() {
+        let kept = WarmedTwins::default();
+        let array = crate::Configuration::load("nas-raid5").unwrap();
+        let is_kept = |load: &str| {
+            let case = crate::LoadSource::read(&format!("fio:rw=randread,bs=8k,{load}")).unwrap().case;
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let had = kept.0.lock().unwrap().iter().any(|one| one.key == at_any_rate(&case));
+            let mut warming = Warming::new(&case, &kept, 200_000);
+            warming.begin(&mut twin);
+            assert!(warming.warm_caches().read);
+            had
+        };
+        assert!(!is_kept("size=200m,rate_iops=100"));
+        assert!(is_kept("size=200m,rate_iops=200"));
+        assert!(!is_kept("size=201m,rate_iops=200"));
+        assert!(is_kept("size=200m,rate_iops=200"));
+    }
+
+    /// Proves that what caches hold is taken over by an array with other links and by another state of the array, and not by one with a
+    /// larger cache or other volumes.
+    #[test]
+    fn arrays_with_the_same_caches_share_what_they_hold() {
+        let kept = WarmedTwins::default();
+        let array = crate::Configuration::load("pool-60-disks").unwrap();
+        let of = |key: &str, value: serde_json::Value| array.with(key, &value).unwrap();
+        let load = "fio:rw=randrw,rwmixread=50,bs=8k,size=200m,numjobs=2";
+        let mut case = crate::LoadSource::read(load).unwrap().case;
+        let mut fills = |array: &crate::Configuration, case: &Case, most_ios: u64| {
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let mut warming = Warming::new(case, &kept, most_ios);
+            warming.begin(&mut twin);
+            let held = twin.write_cache_fills().map(|fill| fill.held_bytes).sum::<u64>();
+            (warming.warm_caches(), twin.read_cache_fills().next(), held)
+        };
+        let warmed = fills(&array, &case, 1_000_000);
+        assert!(warmed.0.read && warmed.0.write && warmed.2 > 100 << 20, "{warmed:?}");
+        // One I/O is too few to warm anything.
+        assert_eq!(fills(&of("fabric.ports", 8.into()), &case, 1), warmed);
+        case.load.iodepth = 7;
+        let arguments = serde_json::Map::from_iter([("drive".into(), 0.into())]);
+        case.events = vec![plan::CaseEvent { at_ns: 0, action: "drive-failure".into(), arguments }];
+        assert_eq!(fills(&array, &case, 1), warmed);
+        for (key, value) in [("cache.read", "8GiB"), ("cache.write_back", "8GiB"), ("volumes.size", "50TiB")]
+        {
+            assert_eq!(fills(&of(key, value.into()), &case, 1).0, WarmCaches::default(), "{key}");
+        }
+    }
+}
