@@ -199,7 +199,7 @@ mod tests {
         let of = |key: &str, value: serde_json::Value| array.with(key, &value).unwrap();
         let load = "fio:rw=randrw,rwmixread=50,bs=8k,size=200m,numjobs=2";
         let mut case = crate::LoadSource::read(load).unwrap().case;
-        let mut fills = |array: &crate::Configuration, case: &Case, most_ios: u64| {
+        let fills = |array: &crate::Configuration, case: &Case, most_ios: u64| {
             let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
             let mut warming = Warming::new(case, &kept, most_ios);
             warming.begin(&mut twin);
