@@ -51,19 +51,26 @@ struct WarmedTwin {
 }
 
 impl WarmedTwins {
-    /// Warms the caches of a twin with those of a kept one; without one that has the same, `warm` does, while others wait for it.
+    /// Warms the caches of a twin with those of a kept one; without one that has the same, `warm` does. Others need not wait for it: they
+    /// would be no sooner warm.
     fn warm(&self, key: Case, twin: &mut Twin, warm: impl FnOnce(&mut Twin) -> WarmCaches) -> WarmCaches {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut of_case = kept.iter().filter(|one| one.key == key);
-        if let Some(one) = of_case.find(|one| twin.copy_caches(&one.twin)) {
-            return one.warm;
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept()
+            .iter()
+            .filter(|one| one.key == key)
+            .find(|one| twin.copy_caches(&one.twin))
+            .map(|one| one.warm);
+        if let Some(warm) = known {
+            return warm;
         }
         let warm = warm(twin);
         if warm != WarmCaches::default() {
+            let warmed = WarmedTwin { key, twin: twin.clone(), warm };
+            let mut kept = kept();
             if kept.len() == KEPT_TWINS {
                 kept.remove(0);
             }
-            kept.push(WarmedTwin { key, twin: twin.clone(), warm });
+            kept.push(warmed);
         }
         warm
     }
