@@ -101,6 +101,7 @@ pub(crate) struct Warming<'a> {
     /// Sectors and blocks that read caches had after warming; 0 once they were looked at again.
     read_filled: u64,
     warm: WarmCaches,
+    /// Write caches were filled, or would have taken too much.
     has_filled: bool,
 }
 
