@@ -12,6 +12,7 @@ use load::{DirectionSample, Histogram, Sample};
 use plan::{Case, SettingScope};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use twin::{Twin, TwinCounter};
 use units::NANOS_PER_SECOND;
 
@@ -486,28 +487,28 @@ fn is_level(batches: &[Batch]) -> bool {
     }
     // A buffer fills with what is more than the drive can do; once it is full, the level is another. A cache before it destages in bursts,
     // and is asked for its balance instead.
-    let cached = dirty_bytes(&batches[2 * third - 1]).zip(batches.last().and_then(dirty_bytes));
-    if cached.is_none() && bus_share(batches, third) > OVERBOOKED {
+    let has_cache = batches.last().and_then(dirty_bytes).is_some();
+    if !has_cache && bus_share(batches, third) > OVERBOOKED {
         return false;
     }
-    let written: u64 = batches[2 * third..].iter().map(|batch| batch.write.bytes).sum();
-    let keeps_up = cached.is_none_or(|(before, after)| {
-        after.saturating_sub(before) as f64 <= IN_BALANCE * written.max(1) as f64
-    });
-    keeps_up && !fills_tier(batches, 2 * third) && !fills_read_caches(batches, 2 * third)
+    !gathers_in(batches, 2 * third..batches.len())
+        && !fills_tier(batches, 2 * third)
+        && !fills_read_caches(batches, 2 * third)
 }
 
 /// Returns true if write caches take in more than they pass on, in the second and in the last third.
 fn gathers(batches: &[Batch]) -> bool {
     let third = batches.len() / 3;
-    let more_in = |from: usize, until: usize| {
-        let written: u64 = batches[from..until].iter().map(|batch| batch.write.bytes).sum();
-        let held = dirty_bytes(&batches[from - 1]).zip(dirty_bytes(&batches[until - 1]));
-        held.is_some_and(|(before, after)| {
-            after.saturating_sub(before) as f64 > IN_BALANCE * written.max(1) as f64
-        })
-    };
-    third >= 2 && more_in(third, 2 * third) && more_in(2 * third, batches.len())
+    third >= 2 && gathers_in(batches, third..2 * third) && gathers_in(batches, 2 * third..batches.len())
+}
+
+/// Returns true if write caches take in more than they pass on in some of the batches, without the first of all.
+fn gathers_in(batches: &[Batch], part: Range<usize>) -> bool {
+    let held = dirty_bytes(&batches[part.start - 1]).zip(dirty_bytes(&batches[part.end - 1]));
+    let written: u64 = batches[part].iter().map(|batch| batch.write.bytes).sum();
+    held.is_some_and(|(before, after)| {
+        after.saturating_sub(before) as f64 > IN_BALANCE * written.max(1) as f64
+    })
 }
 
 /// Returns true if read caches go on to fill from a batch on, and misses become hits by it.

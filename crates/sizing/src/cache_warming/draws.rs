@@ -7,6 +7,8 @@ use plan::Case;
 use std::ops::Range;
 use twin::Twin;
 
+/// I/Os of each load that a twin is given at once.
+const AT_ONCE: usize = 32;
 /// Changes the seed of a stream.
 const OTHER_STREAM: u64 = 0x7761_726d;
 
@@ -113,6 +115,18 @@ impl Draws {
         };
         let schedule = Schedule::new(&spec, capacity_bytes).ok()?;
         Some(Draws { schedule, jobs, first_job, share, range_bytes: spec.range_bytes(capacity_bytes) })
+    }
+
+    /// Calls with the operations of all draws while the load that has most issues so many I/Os, as many of it at once as a twin is given.
+    pub fn issue(all: &mut [Draws], ios: Range<u64>, mut take: impl FnMut(&[Operation])) {
+        let mut operations = Vec::new();
+        for from in ios.clone().step_by(AT_ONCE) {
+            operations.clear();
+            for io in from..ios.end.min(from + AT_ONCE as u64) {
+                operations.extend(all.iter_mut().filter_map(|draws| draws.operation(io)));
+            }
+            take(&operations);
+        }
     }
 
     /// I/O of it while the load that has most issues one of many, of the jobs in turn; `None` where it has none then.

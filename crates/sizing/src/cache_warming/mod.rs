@@ -17,9 +17,6 @@ use writes::warm_writes;
 
 pub(crate) use reads::ReadCaches;
 
-/// I/Os of each load that a twin is given at once.
-const AT_ONCE: usize = 32;
-
 /// Caches that began as after hours of the load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WarmCaches {

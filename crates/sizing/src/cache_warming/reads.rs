@@ -1,6 +1,5 @@
 //! Read caches of a twin, and what may still come to be in them.
 
-use super::AT_ONCE;
 use super::draws::{Draws, is_in_passes, loads};
 use load::Direction;
 use load::Distribution::{NoRepeat, Uniform};
@@ -115,19 +114,14 @@ pub(super) fn warm_reads(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u
         return false;
     }
     let Some(mut loads) = Draws::all(case, twin) else { return false };
-    let mut operations = Vec::new();
     let (mut ios, mut until_ios) = (0, u64::MAX);
     while ios < most_ios.min(until_ios) {
         let mut read_bytes = 0;
-        for from in (ios..ios + LOOK_IOS).step_by(AT_ONCE) {
-            operations.clear();
-            for io in from..from + AT_ONCE as u64 {
-                operations.extend(loads.iter_mut().filter_map(|draws| draws.operation(io)));
-            }
+        Draws::issue(&mut loads, ios..ios + LOOK_IOS, |operations| {
             let read = operations.iter().filter(|operation| operation.direction == Direction::Read);
             read_bytes += read.map(|operation| u64::from(operation.length_bytes)).sum::<u64>();
-            twin.warm(&operations);
-        }
+            twin.warm(operations);
+        });
         ios += LOOK_IOS;
         let before = std::mem::replace(&mut caches, ReadCaches::of(twin, reads));
         if !caches.fill_since(&before, read_bytes) {

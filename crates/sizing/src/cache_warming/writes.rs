@@ -1,6 +1,5 @@
 //! Write caches of a twin, filled to where they are emptied or until they are full.
 
-use super::AT_ONCE;
 use super::draws::Draws;
 use crate::simulation::IN_BALANCE;
 use plan::Case;
@@ -27,17 +26,13 @@ pub(super) fn warm_writes(twin: &mut Twin, case: &Case, level: WriteCacheLevel, 
     let range_bytes: u64 = writes.iter().map(Draws::range_bytes).sum();
     let began_bytes = held(twin);
     let (mut before_bytes, mut written_bytes, mut until_bytes) = (began_bytes, 0.0, f64::INFINITY);
-    let (mut ios, mut operations) = (0, Vec::new());
+    let mut ios = 0;
     while written_bytes < until_bytes {
         let mut look_bytes = 0.0;
-        for from in (ios..ios + LOOK_IOS).step_by(AT_ONCE) {
-            operations.clear();
-            for io in from..from + AT_ONCE as u64 {
-                operations.extend(writes.iter_mut().filter_map(|draws| draws.operation(io)));
-            }
+        Draws::issue(&mut writes, ios..ios + LOOK_IOS, |operations| {
             look_bytes += operations.iter().map(|operation| f64::from(operation.length_bytes)).sum::<f64>();
-            twin.warm_write_caches(&operations, level);
-        }
+            twin.warm_write_caches(operations, level);
+        });
         ios += LOOK_IOS;
         written_bytes += look_bytes;
         if until_bytes < f64::INFINITY {

@@ -14,7 +14,7 @@ use crate::cache::{ReadCacheFill, SECTOR_BYTES, WriteCache, WriteCacheFill, Writ
 struct Warming {
     piece: Piece,
     /// Controller that has its data in memory.
-    owner: usize,
+    owner: u16,
     set: u16,
     /// In the set.
     offset_bytes: u64,
@@ -59,7 +59,7 @@ impl Model {
             self.cut(operation, &mut pieces);
         }
         for one in pieces.iter().filter(|one| one.piece.direction == Direction::Read) {
-            if let Some(cache) = &self.controllers[one.owner].read_cache {
+            if let Some(cache) = &self.controllers[usize::from(one.owner)].read_cache {
                 cache.fetch(one.address, u64::from(one.piece.length_bytes));
             }
         }
@@ -69,8 +69,8 @@ impl Model {
     /// Fills of its write caches; none where writes go past them.
     pub fn write_cache_fills(&self) -> impl Iterator<Item = WriteCacheFill> {
         let takes_writes = self.chain.is_none() && !(self.mirrors && self.failover.is_any_away());
-        let mirrors = self.services.as_ref().is_some_and(|services| services.mirrors());
-        let count = if mirrors { self.controllers.len() } else { self.own_controllers };
+        let has_second = self.services.as_ref().is_some_and(|services| services.has_mirror());
+        let count = if has_second { self.controllers.len() } else { self.own_controllers };
         self.controllers[..count]
             .iter()
             .filter(move |_| takes_writes)
@@ -83,21 +83,21 @@ impl Model {
         for operation in operations.iter().filter(|operation| operation.direction == Direction::Write) {
             self.cut(operation, &mut pieces);
         }
+        let mut data = Vec::new();
         for one in &pieces {
             let Some(services) = &mut self.services else {
                 let length_bytes = u64::from(one.piece.length_bytes);
                 self.warm_write_cache(one.owner, one.set, (one.offset_bytes, length_bytes), level);
                 continue;
             };
-            let mut data = Vec::new();
             services.warm(one.request(), one.piece.job, |io| {
                 data.push((io.set, (io.offset_bytes, u64::from(io.length_bytes))));
             });
-            let mirrors = services.mirrors();
-            for (set, range) in data {
+            let has_second = services.has_mirror();
+            for (set, range) in data.drain(..) {
                 self.warm_write_cache(one.owner, set, range, level);
-                if mirrors {
-                    let (owner, set) = (one.owner + self.own_controllers, set + self.own_sets as u16);
+                if has_second {
+                    let (owner, set) = self.at_peer(one.owner, set);
                     self.warm_write_cache(owner, set, range, level);
                 }
             }
@@ -107,13 +107,13 @@ impl Model {
     /// A controller's cache takes a range of a set in.
     fn warm_write_cache(
         &mut self,
-        owner: usize,
+        owner: u16,
         set: u16,
         (offset_bytes, length_bytes): (u64, u64),
         level: WriteCacheLevel,
     ) {
         let sets = &self.sets;
-        if let Some(cache) = &mut self.controllers[owner].write_cache {
+        if let Some(cache) = &mut self.controllers[usize::from(owner)].write_cache {
             let extent = (sets[usize::from(set)].address(offset_bytes), length_bytes);
             cache.warm(extent, level, |byte| stripe_at(sets, byte));
         }
@@ -157,12 +157,12 @@ impl Model {
         let home = if state.is_cluster { state.primary(&command) } else { state.home };
         let owner = u32::from(home) * self.controllers_per_node + u32::from(volume.preferred);
         let address = state.address(offset_bytes);
-        Warming { piece, owner: owner as usize, set: volume.set, offset_bytes, address }
+        Warming { piece, owner: owner as u16, set: volume.set, offset_bytes, address }
     }
 
     fn warm_piece(&mut self, one: &Warming) {
         let &Warming { piece: Piece { direction, length_bytes, job, .. }, owner, address, .. } = one;
-        let (controller, length_bytes) = (&mut self.controllers[owner], u64::from(length_bytes));
+        let (controller, length_bytes) = (&mut self.controllers[usize::from(owner)], u64::from(length_bytes));
         let Some(services) = &mut self.services else {
             if direction == Direction::Read
                 && let Some(cache) = &mut controller.read_cache

@@ -291,9 +291,9 @@ impl WriteCache {
     /// Applies a write of skipped time and destages as many blocks, in no time, as it adds: where
     /// the sweep stands and how dense the extents lie before it goes on as it would, the fill stays.
     pub fn apply_skipped_write(&mut self, offset: u64, length: u64, stripe_of: impl Fn(u64) -> (u64, u64)) {
-        let before = self.blocks;
         // Counters are extrapolated from those of the window.
         let counted = (self.merged_writes, self.destages);
+        let before = self.blocks;
         self.insert(offset, length);
         self.owed_blocks += self.blocks as i64 - before as i64;
         self.destage_owed(stripe_of);
@@ -307,11 +307,9 @@ impl WriteCache {
         level: WriteCacheLevel,
         stripe_of: impl Fn(u64) -> (u64, u64),
     ) {
-        let level_blocks = match level {
-            WriteCacheLevel::DestageFrom => self.destage_from_blocks,
-            WriteCacheLevel::Full => self.blocks_limit,
-        };
-        if self.blocks > level_blocks || !self.level().goes_to(level) {
+        let fill = self.level();
+        let level_blocks = self.by_block.divide(fill.bytes_of(level)).0;
+        if self.blocks > level_blocks || !fill.goes_to(level) {
             return;
         }
         let counted = (self.merged_writes, self.destages);

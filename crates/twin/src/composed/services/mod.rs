@@ -137,7 +137,7 @@ impl Services {
     }
 
     /// Returns whether all writes go to a second array as well.
-    pub fn mirrors(&self) -> bool {
+    pub fn has_mirror(&self) -> bool {
         self.mirror.is_some()
     }
 
@@ -155,7 +155,7 @@ impl Services {
     pub fn caches_as(&self, other: &Services) -> bool {
         let shape = |of: &Services| {
             let blocks = of.reduction.as_ref().map(|reduction| reduction.blocks(0, 1).1);
-            (of.cache.as_ref().map(CacheOnDrives::shape), blocks, of.mirrors(), of.thin.is_some())
+            (of.cache.as_ref().map(CacheOnDrives::shape), blocks, of.has_mirror(), of.thin.is_some())
         };
         // Copies of extents lie where snapshots put them.
         shape(self) == shape(other) && self.snapshots.is_none() == other.snapshots.is_none()

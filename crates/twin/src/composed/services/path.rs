@@ -105,11 +105,15 @@ impl Model {
 
     /// An I/O is one of the second array.
     pub(super) fn goes_to_peer(&mut self, index: u32) {
-        let (own_sets, own_controllers) = (self.own_sets as u16, self.own_controllers as u16);
+        let Command { owner, set, .. } = *self.commands.get(index);
+        let (owner, set) = self.at_peer(owner, set);
         let remote = self.commands.get_mut(index);
-        remote.set += own_sets;
-        remote.owner += own_controllers;
-        remote.controller = remote.owner;
+        (remote.owner, remote.controller, remote.set) = (owner, owner, set);
+    }
+
+    /// Controller and set of the second array that are like those of this one.
+    pub(in super::super) fn at_peer(&self, owner: u16, set: u16) -> (u16, u16) {
+        (owner + self.own_controllers as u16, set + self.own_sets as u16)
     }
 
     pub(super) fn make_io(&mut self, owner: u16, controller: u16, parent: u32, io: Io) -> u32 {
