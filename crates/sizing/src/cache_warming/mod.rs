@@ -174,6 +174,7 @@ impl<'a> Warming<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::Device;
 
     /// Proves that a twin is warmed once for all rates of a load, and again for other addresses.
     #[test]
@@ -223,5 +224,27 @@ mod tests {
         {
             assert_eq!(fills(&of(key, value.into()), &case, 1).0, WarmCaches::default(), "{key}");
         }
+    }
+
+    /// Proves that both sites of a mirror hold the same writes, and that reduced data takes less of a cache than what hosts wrote.
+    #[test]
+    fn services_are_warmed_as_they_write() {
+        let held = |array: &str| -> Vec<u64> {
+            let array = crate::Configuration::load(array).unwrap();
+            let load = "fio:rw=randwrite,bs=32k,size=100m,numjobs=2";
+            let case = crate::LoadSource::read(load).unwrap().case;
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let content = load::Content { compress_percent: 50, ..load::Content::default() };
+            twin.declare_content(0, content);
+            assert!(warm_writes(&mut twin, &case, WriteCacheLevel::DestageFrom, 1_000_000));
+            twin.write_cache_fills().map(|fill| fill.held_bytes).collect()
+        };
+        let [own_a, own_b, other_a, other_b] = held("two-sites")[..] else {
+            panic!("two sites have four controllers")
+        };
+        assert_eq!((own_a, own_b), (other_a, other_b));
+        let all = own_a + own_b;
+        let reduced: u64 = held("reduced-flash").iter().sum();
+        assert!(all > 80 << 20 && (0.4..0.6).contains(&(reduced as f64 / all as f64)), "{reduced} {all}");
     }
 }
