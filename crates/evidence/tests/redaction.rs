@@ -10,11 +10,18 @@ use store::{
     SourceText,
 };
 
+/// Runs in full.
 const RUNS: u64 = 100;
 const HOSTS: usize = 9;
+/// Comparisons in full.
 const COMPARISONS: u64 = 25;
 /// Runs of a comparison.
 const COMPARED: usize = 4;
+
+/// Count in full, or a fifth of it in `make test`.
+fn full_or_fifth(count: u64) -> u64 {
+    if test_support::is_long() { count } else { count / 5 }
+}
 
 /// Names that must not be in a report, and the generator of them.
 struct Planted {
@@ -251,11 +258,12 @@ fn assert_absent(seed: u64, names: &[String], formats: &[(&str, String)]) {
 }
 
 /// Proves that of 1,000 generated inventories (25 comparisons of four runs with ten hosts each) no planted name is in any format
-/// of the report of a comparison, nor in the changes of the inventory, and that a host that several runs name has one pseudonym.
+/// of the report of a comparison, nor in the changes of the inventory, and that a host that several runs name has one pseudonym; a fifth
+/// of them in `make test`.
 #[test]
 fn planted_names_are_in_no_comparison() {
     let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
-    for seed in 0..COMPARISONS {
+    for seed in 0..full_or_fifth(COMPARISONS) {
         let place = directory.path().join(seed.to_string());
         let mut planted = Planted { random: Random::from_seed(1_000 + seed), names: Vec::new() };
         let common = planted.host();
@@ -306,11 +314,11 @@ fn planted_names_are_in_no_comparison() {
 
 /// Proves that of 1,000 generated inventories (100 runs with nine hosts beside their own) no planted serial, WWN, host, user,
 /// address or path is in any format of the report, nor in the copy that it is written from, and that the same name has the same
-/// pseudonym each time.
+/// pseudonym each time; a fifth of them in `make test`.
 #[test]
 fn planted_names_are_in_no_format() {
     let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
-    for seed in 0..RUNS {
+    for seed in 0..full_or_fifth(RUNS) {
         let place = directory.path().join(seed.to_string());
         let mut planted = Planted { random: Random::from_seed(seed + 1), names: Vec::new() };
         let original = run(&place.join("run"), &mut planted);
