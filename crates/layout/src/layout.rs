@@ -307,6 +307,14 @@ impl Layout {
         }
     }
 
+    /// Returns true where the members of each stripe lie at the same offset on all drives, one stripe after the other.
+    pub fn has_rows(&self) -> bool {
+        match self.placement {
+            Placement::Straight | Placement::Rotated { .. } => self.members() == self.drives,
+            Placement::Table(_) => false,
+        }
+    }
+
     /// Returns the place of a stripe's member.
     #[inline]
     pub fn place(&self, stripe: u64, member: u32) -> Place {

@@ -141,6 +141,8 @@ pub struct Answer {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
+    /// The load's own writes then preconditioned them, all of which go in order.
+    pub preconditioned_by_load: bool,
     /// Caches that began as after hours of the load.
     pub warm_caches: WarmCaches,
     /// Simulated time that counts, in nanoseconds.
@@ -281,6 +283,7 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
         points: Vec::new(),
         is_steady: level.is_steady,
         began_steady: level.began_steady,
+        preconditioned_by_load: level.has_rewritten,
         warm_caches: level.warm_caches,
         counted_ns: level.counted_ns,
     }

@@ -186,6 +186,8 @@ pub(crate) struct Level {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
+    /// They were then rewritten in order, as the load does for hours.
+    pub has_rewritten: bool,
     /// Caches that began as after hours of the load.
     pub warm_caches: WarmCaches,
     /// Warm-up of the first seed as a ramp, and the counted time of all seeds one after the other.
@@ -264,7 +266,7 @@ pub(crate) fn simulate_within(
     case.settings.retain(|name, _| !configuration.changed.contains_key(name));
     let mut levels = Vec::new();
     for seed in 1..=u64::from(effort.seeds.max(1)) {
-        levels.push(one_seed(configuration, &settings, &case, effort, seed, requirements)?);
+        levels.push(one_seed(configuration, &settings, &case, effort, (seed, began_steady), requirements)?);
     }
     Ok(joined(&levels, began_steady))
 }
@@ -277,6 +279,7 @@ struct Counted {
     rebuild_ns: Option<f64>,
     is_steady: bool,
     warm_caches: WarmCaches,
+    has_rewritten: bool,
 }
 
 fn one_seed(
@@ -284,7 +287,7 @@ fn one_seed(
     settings: &[(String, String)],
     case: &Case,
     effort: &Effort,
-    seed: u64,
+    (seed, began_steady): (u64, bool),
     requirements: &[Requirement],
 ) -> Result<Counted, SizingError> {
     let mut case = case.clone();
@@ -318,7 +321,12 @@ fn one_seed(
         settings,
         &case,
         twins,
-        &mut |twin| warming.borrow_mut().begin(twin),
+        &mut |twin| {
+            if began_steady && effort.most_warming_ios > 0 {
+                warming.borrow_mut().rewrite_drives(twin);
+            }
+            warming.borrow_mut().begin(twin);
+        },
         &mut |twin, number, sample| {
             if is_whole && sample.is_ramp {
                 return false;
@@ -380,7 +388,8 @@ fn one_seed(
         drive_writes,
         rebuild_ns,
         is_steady,
-        warm_caches: warming.into_inner().warm_caches(),
+        warm_caches: warming.borrow().warm_caches(),
+        has_rewritten: warming.borrow().has_rewritten(),
     })
 }
 
@@ -640,6 +649,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
+        has_rewritten: of_seeds.iter().all(|one| one.has_rewritten),
         warm_caches: of_seeds.iter().fold(WarmCaches::default(), |warm, one| warm.or(one.warm_caches)),
         samples: samples(of_seeds),
         read,

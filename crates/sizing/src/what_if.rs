@@ -115,6 +115,7 @@ pub(crate) fn answer_json(
         "latency_sampling_95": answer.latency_sampling,
         "is_steady": answer.is_steady,
         "drives_began_steady": answer.began_steady,
+        "drives_preconditioned_by_load": answer.preconditioned_by_load,
         "read_caches_began_warm": answer.warm_caches.read,
         "write_caches_began_warm": answer.warm_caches.write,
         "counted_s": answer.counted_ns as f64 / 1e9,

@@ -1,4 +1,4 @@
-//! Caches of arrays that are asked about: they hold what they hold after hours of the load.
+//! Caches and drives of arrays that are asked about: they hold what they hold after hours of the load.
 
 use serde_json::json;
 use sizing::{Configuration, Effort, LoadSource, answer};
@@ -97,4 +97,62 @@ fn answers_have_the_level_of_filled_write_caches() {
         println!("against a long simulation: {warm:.3} begun warm, {cold:.3} begun empty");
         assert!(warm.abs() < 0.04 && cold.abs() > 0.1, "{warm} {cold}");
     }
+}
+
+/// Solid-state drives of a few gigabytes in a RAID level, so that passes over all of them can be simulated.
+fn with_small_drives(name: &str, capacity: &str) -> Configuration {
+    Configuration::load(name).unwrap().with("drives.capacity", &json!(capacity)).unwrap()
+}
+
+/// Proves that an answer about writes in order has the level at which simulated passes end on drives that were rewritten at random before;
+/// and that drives which are left so are far below it.
+#[test]
+fn writes_in_order_have_the_level_of_many_passes() {
+    let few = Effort { ios: 40_000, most_ios: 80_000, ..Effort::FULL };
+    let many = Effort { ios: 800_000, most_ios: 800_000, most_warming_ios: 0, ..Effort::FULL };
+    for (array, load) in [
+        (Configuration::load("small-flash").unwrap(), "bs=256k,iodepth=8,numjobs=2"),
+        (with_small_drives("host-raid10-nvme", "8GB"), "bs=256k,iodepth=8,numjobs=2"),
+        (with_small_drives("server-raid-card", "4GB"), "bs=256k,iodepth=8,numjobs=1"),
+        (with_small_drives("linux-md-nvme", "8GB"), "bs=1m,iodepth=8,numjobs=4"),
+    ] {
+        let load = format!("fio:rw=write,runtime=36000,{load}");
+        let case = LoadSource::read(&load).unwrap().case;
+        let long = answer(&array, &case, &many).unwrap();
+        let own = answer(&array, &case, &few).unwrap();
+        let at_random = answer(&array.with("condition", &json!("steady")).unwrap(), &case, &few).unwrap();
+        let of_long = |iops: f64| iops / long.iops;
+        assert!(
+            own.preconditioned_by_load && !long.preconditioned_by_load && !at_random.preconditioned_by_load
+        );
+        assert!(
+            (of_long(own.iops) - 1.0).abs() < 0.05,
+            "{} {load}: {} of {}",
+            array.name,
+            own.iops,
+            long.iops
+        );
+        assert!(of_long(at_random.iops) < 0.75, "{} {load}: {} of {}", array.name, at_random.iops, long.iops);
+    }
+}
+
+/// Proves that drives are left as after random writes where some of the writes are random, where those in order take little of the drives,
+/// and where whoever asks says the drives' state.
+#[test]
+fn other_writes_leave_drives_as_after_random_ones() {
+    let array = with_small_drives("host-raid10-nvme", "8GB");
+    let is_by_load = |array: &Configuration, load: &str| {
+        let case = LoadSource::read(&format!("fio:bs=256k,iodepth=8,{load}")).unwrap().case;
+        let one = answer(array, &case, &Effort { ios: 4_000, most_ios: 8_000, ..Effort::FULL }).unwrap();
+        (one.began_steady, one.preconditioned_by_load)
+    };
+    assert_eq!(is_by_load(&array, "rw=write"), (true, true));
+    assert_eq!(is_by_load(&array, "rw=rw,rwmixread=30"), (true, true));
+    assert_eq!(is_by_load(&array, "rw=write,size=2g"), (true, false));
+    assert_eq!(is_by_load(&array, "rw=randwrite"), (true, false));
+    assert_eq!(is_by_load(&array, "rw=write,numjobs=2,offset_increment=4g"), (true, false));
+    assert_eq!(is_by_load(&array, "rw=read"), (false, false));
+    assert_eq!(is_by_load(&array.with("condition", &json!("fresh")).unwrap(), "rw=write"), (false, false));
+    // Data services decide where data comes to lie.
+    assert_eq!(is_by_load(&Configuration::load("reduced-flash").unwrap(), "rw=write"), (true, false));
 }

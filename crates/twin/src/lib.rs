@@ -29,7 +29,7 @@ pub use bench::{
     compare_fast_forward,
 };
 pub use cache::{ReadCacheFill, WriteCacheFill, WriteCacheLevel};
-pub use composed::{Limit, Limiter, ServiceDrives, service_drives};
+pub use composed::{FlashUnits, Limit, Limiter, ServiceDrives, service_drives};
 pub use counters::TwinCounter;
 pub use description::{ArrayDescription, DescriptionError, Topology, TopologyPart};
 pub use error::TwinError;

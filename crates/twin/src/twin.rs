@@ -9,7 +9,7 @@ use load::{
 use serde_json::{Map, Value};
 
 use crate::cache::{ReadCacheFill, WriteCacheFill, WriteCacheLevel};
-use crate::composed::{Model, settings_of};
+use crate::composed::{FlashUnits, Model, settings_of};
 use crate::settings::{Setting, on_or_off};
 use crate::slow::{Change, DRIVE_SLOW, SLOWNESS_LEVEL, SlowDrives};
 use crate::{ArrayDescription, Event, Faults, TwinCounter, TwinError, TwinNote};
@@ -273,6 +273,23 @@ impl Twin {
     /// others. Of the other, no I/O is under way.
     pub fn copy_caches(&mut self, of: &Twin) -> bool {
         self.model.copy_caches(&of.model)
+    }
+
+    /// Returns the least share (0 to 1) of a solid-state drive that a range of what a job addresses takes; `None` where
+    /// [`Twin::rewrite_in_order`] cannot write it: it can on solid-state drives of a RAID level, without data services.
+    pub fn share_of_drives(&self, job: u32, offset_bytes: u64, length_bytes: u64) -> Option<f64> {
+        self.model.share_of_drives(job, offset_bytes, length_bytes)
+    }
+
+    /// Writes a range of what a job addresses to the drives, once and in order, without the time that it takes: over and over it leaves
+    /// them as hours of a load in order do.
+    pub fn rewrite_in_order(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
+        self.model.rewrite_in_order(job, offset_bytes, length_bytes);
+    }
+
+    /// Returns what solid-state drives that were written to offer, were given and moved.
+    pub fn flash_units(&self) -> FlashUnits {
+        self.model.flash_units()
     }
 
     /// Share of a rebuild that is done; `None` where none runs.

@@ -185,10 +185,17 @@ fn notes(rows: &[Row]) -> Vec<String> {
     };
     let mut notes =
         vec![basis.to_owned(), "No published row has percentiles: p99 may be half or twice as long.".into()];
-    if rows.iter().any(|row| row.answer.began_steady) {
-        notes.push(
-            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
-        );
+    for (by_load, text) in [
+        (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
+        (
+            true,
+            "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.",
+        ),
+    ] {
+        let began = |row: &Row| row.answer.began_steady && row.answer.preconditioned_by_load == by_load;
+        if rows.iter().any(began) {
+            notes.push(text.into());
+        }
     }
     let any_warm = |of: fn(WarmCaches) -> bool| rows.iter().any(|row| of(row.answer.warm_caches));
     let warm = match (any_warm(|warm| warm.read), any_warm(|warm| warm.write)) {

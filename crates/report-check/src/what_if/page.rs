@@ -291,11 +291,19 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
             &[],
         ));
     }
-    if answers.rows.iter().any(|row| row.data["drives_began_steady"] == true) {
-        lines.push(Text::of(
-            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.",
-            &[],
-        ));
+    for (by_load, text) in [
+        (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
+        (
+            true,
+            "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.",
+        ),
+    ] {
+        let began = |data: &Value| {
+            data["drives_began_steady"] == true && (data["drives_preconditioned_by_load"] == true) == by_load
+        };
+        if answers.rows.iter().any(|row| began(row.data)) {
+            lines.push(Text::of(text, &[]));
+        }
     }
     let are_warm = |key: &str| answers.all().any(|answer| answer.data[key] == true);
     let caches = match ["read_caches_began_warm", "write_caches_began_warm"].map(are_warm) {

@@ -79,10 +79,19 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
                 .into(),
         );
     }
-    if rows.iter().any(|row| row.is("drives_began_steady")) {
-        lines.push(
-            "Drives begin as after hours of random writes; --change condition=fresh shows new ones.".into(),
-        );
+    for (by_load, text) in [
+        (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
+        (
+            true,
+            "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.",
+        ),
+    ] {
+        let began = |row: &Answer| {
+            row.is("drives_began_steady") && row.is("drives_preconditioned_by_load") == by_load
+        };
+        if rows.iter().any(began) {
+            lines.push(text.into());
+        }
     }
     let began_warm = |key: &str| rows.iter().chain(steps).any(|row| row.is(key));
     let caches = match (began_warm("read_caches_began_warm"), began_warm("write_caches_began_warm")) {

@@ -35,7 +35,7 @@ pub(super) fn has_own_parts(spec: &LoadSpec) -> bool {
 }
 
 /// Share of a load's I/Os that are writes, of those that are no trims.
-fn write_share(spec: &LoadSpec) -> f64 {
+pub(super) fn write_share(spec: &LoadSpec) -> f64 {
     f64::from(100 - spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread).min(100)) / 100.0
 }
 

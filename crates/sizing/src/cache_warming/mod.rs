@@ -5,9 +5,11 @@
 //! a pass leaves in a read cache, the next one needs last, and a write cache is soon filled by them.
 
 mod draws;
+mod drives;
 mod reads;
 mod writes;
 
+use drives::rewrite_drives;
 use load::DirectionRates;
 use plan::{Case, SettingScope};
 use reads::{Reads, warm_reads};
@@ -100,6 +102,8 @@ pub(crate) struct Warming<'a> {
     warm: WarmCaches,
     /// Write caches were filled, or would have taken too much.
     has_filled: bool,
+    /// Drives began as after hours of the load's writes.
+    has_rewritten: bool,
 }
 
 impl<'a> Warming<'a> {
@@ -113,7 +117,18 @@ impl<'a> Warming<'a> {
             read_filled: 0,
             warm: WarmCaches::default(),
             has_filled: false,
+            has_rewritten: false,
         }
+    }
+
+    /// Lets the drives begin as after hours of the load's writes, where these go in order.
+    pub fn rewrite_drives(&mut self, twin: &mut Twin) {
+        self.has_rewritten = rewrite_drives(twin, self.case);
+    }
+
+    /// Returns whether the drives began as after hours of the load's writes.
+    pub fn has_rewritten(&self) -> bool {
+        self.has_rewritten
     }
 
     /// Warms the caches before the first I/O.

@@ -172,6 +172,11 @@ impl SolidStates {
         self.erased.quickest_read_ns(grain_bytes)
     }
 
+    /// Bytes that each of them offers.
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.erased.capacity_units()) * u64::from(self.erased.unit_bytes())
+    }
+
     /// Carries a drive over writes in order.
     pub fn apply_skipped_sequential(&mut self, drive: u32, offset_bytes: u64, length_bytes: u64) {
         self.drives[drive as usize].apply_skipped_sequential(offset_bytes, length_bytes);

@@ -166,6 +166,11 @@ impl FlashDrive {
         self.slowness
     }
 
+    /// Units that it offers.
+    pub fn capacity_units(&self) -> u32 {
+        self.capacity_units
+    }
+
     /// Bytes that are mapped as one.
     pub fn unit_bytes(&self) -> u32 {
         1 << self.unit_shift

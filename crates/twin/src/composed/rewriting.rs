@@ -1,0 +1,124 @@
+//! Ranges that are written in order, over and over, in no time: what a long load of such writes leaves of solid-state drives
+//! (workload dependent preconditioning, SNIA Solid State Storage Performance Test Specification 2.0.2, section 2.1).
+
+use std::collections::BTreeMap;
+
+use layout::{DriveIndex, Layout};
+
+use super::Model;
+use super::drives::GroupDrives;
+use crate::drive::flash::FlashDrive;
+
+/// Sums of the mapping units of solid-state drives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlashUnits {
+    /// Units that the drives offer.
+    pub offered: u64,
+    /// Units that the drives were given to write.
+    pub written: u64,
+    /// Units that collection moved.
+    pub moved: u64,
+}
+
+impl Model {
+    /// Returns the least share of a solid-state drive that a range of what a job addresses takes, for [`Model::rewrite_in_order`];
+    /// `None` where that cannot write it: a volume lies elsewhere, its stripes are not in rows over all drives of their set, or a data
+    /// service comes between.
+    pub fn share_of_drives(&self, job: u32, offset_bytes: u64, length_bytes: u64) -> Option<f64> {
+        if self.chain.is_some() || self.services.is_some() || length_bytes == 0 {
+            return None;
+        }
+        let mut shares: BTreeMap<u16, f64> = BTreeMap::new();
+        for (set, (first_bytes, end_bytes)) in self.rows_of(job, offset_bytes, length_bytes) {
+            let state = &self.sets[usize::from(set)];
+            let GroupDrives::SolidStates(drives) = &self.groups.drives[state.set.group] else { return None };
+            if !state.set.layout.has_rows() {
+                return None;
+            }
+            *shares.entry(set).or_default() +=
+                (end_bytes - first_bytes) as f64 / drives.capacity_bytes() as f64;
+        }
+        shares.into_values().reduce(f64::min)
+    }
+
+    /// Writes a range of what a job addresses once, in order, each stripe with its parity or its copies.
+    pub fn rewrite_in_order(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
+        self.prepare();
+        for (set, (first_bytes, end_bytes)) in self.rows_of(job, offset_bytes, length_bytes) {
+            let state = &mut self.sets[usize::from(set)];
+            let stripe_bytes = state.set.layout.stripe_bytes();
+            let row_bytes = u64::from(state.set.layout.segment_bytes());
+            state.claim_parity(
+                first_bytes / row_bytes * stripe_bytes,
+                (end_bytes - first_bytes) / row_bytes * stripe_bytes,
+            );
+            let first = self.groups.first(state.set.group);
+            let GroupDrives::SolidStates(drives) = &mut self.groups.drives[state.set.group] else { continue };
+            for place in 0..state.set.layout.drives() {
+                let drive = state.drive_in(place as DriveIndex) - first;
+                drives.apply_skipped_sequential(
+                    drive,
+                    state.set.base_bytes + first_bytes,
+                    end_bytes - first_bytes,
+                );
+            }
+        }
+    }
+
+    /// Parts of a range on the sets that have it: the bytes that each takes on every drive of its set.
+    fn rows_of(&self, job: u32, offset_bytes: u64, length_bytes: u64) -> Vec<(u16, (u64, u64))> {
+        let entry = self.entry_of(job);
+        let end_bytes = offset_bytes + length_bytes;
+        let on_volumes: Vec<(u32, (u64, u64))> = match &entry.stripe {
+            Some(stripe) => {
+                let rows = rows(stripe, (offset_bytes, end_bytes));
+                entry.volumes.iter().map(|&(_, volume)| (volume, rows)).collect()
+            }
+            None => (entry.volumes.iter())
+                .map(|&(start, volume)| {
+                    (volume, (offset_bytes.saturating_sub(start), end_bytes.saturating_sub(start)))
+                })
+                .collect(),
+        };
+        (on_volumes.into_iter())
+            .filter_map(|(volume, (first, end))| {
+                let volume = &self.volumes[volume as usize];
+                let end = end.min(volume.bytes);
+                let layout = &self.sets[usize::from(volume.set)].set.layout;
+                let in_set = (volume.offset_bytes + first, volume.offset_bytes + end);
+                (first < end).then(|| (volume.set, rows(layout, in_set)))
+            })
+            .collect()
+    }
+
+    /// Returns what solid-state drives that were written to offer, were given and moved, as their sampled translations stand for it.
+    pub fn flash_units(&self) -> FlashUnits {
+        let of_group = |drives: &GroupDrives| match drives {
+            GroupDrives::SolidStates(group) => group.drives.iter().map(units_of).collect(),
+            _ => Vec::new(),
+        };
+        let mut sum = FlashUnits::default();
+        for one in self.groups.drives.iter().flat_map(of_group).filter(|one| one.written > 0) {
+            sum.offered += one.offered;
+            sum.written += one.written;
+            sum.moved += one.moved;
+        }
+        sum
+    }
+}
+
+/// Bytes on each drive of a layout that has rows, of those that a range from one byte to another touches.
+fn rows(layout: &Layout, (first_bytes, end_bytes): (u64, u64)) -> (u64, u64) {
+    let row_bytes = u64::from(layout.segment_bytes());
+    let (stripe_bytes, last_bytes) = (layout.stripe_bytes(), end_bytes.max(first_bytes + 1) - 1);
+    (first_bytes / stripe_bytes * row_bytes, (last_bytes / stripe_bytes + 1) * row_bytes)
+}
+
+fn units_of(drive: &FlashDrive) -> FlashUnits {
+    let (counted, stride) = (drive.translation_counters(), u64::from(drive.sample_stride()));
+    FlashUnits {
+        offered: u64::from(drive.capacity_units()),
+        written: counted.host_units * stride,
+        moved: counted.moved_units * stride,
+    }
+}
