@@ -283,7 +283,7 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
         points: Vec::new(),
         is_steady: level.is_steady,
         began_steady: level.began_steady,
-        preconditioned_by_load: level.has_rewritten,
+        preconditioned_by_load: level.preconditioned_by_load,
         warm_caches: level.warm_caches,
         counted_ns: level.counted_ns,
     }

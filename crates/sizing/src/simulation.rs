@@ -186,8 +186,8 @@ pub(crate) struct Level {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
-    /// They were then rewritten in order, as the load does for hours.
-    pub has_rewritten: bool,
+    /// The load's own writes then preconditioned them.
+    pub preconditioned_by_load: bool,
     /// Caches that began as after hours of the load.
     pub warm_caches: WarmCaches,
     /// Warm-up of the first seed as a ramp, and the counted time of all seeds one after the other.
@@ -279,7 +279,7 @@ struct Counted {
     rebuild_ns: Option<f64>,
     is_steady: bool,
     warm_caches: WarmCaches,
-    has_rewritten: bool,
+    preconditioned_by_load: bool,
 }
 
 fn one_seed(
@@ -323,7 +323,7 @@ fn one_seed(
         twins,
         &mut |twin| {
             if began_steady && effort.most_warming_ios > 0 {
-                warming.borrow_mut().rewrite_drives(twin);
+                warming.borrow_mut().precondition_drives(twin);
             }
             warming.borrow_mut().begin(twin);
         },
@@ -389,7 +389,7 @@ fn one_seed(
         rebuild_ns,
         is_steady,
         warm_caches: warming.borrow().warm_caches(),
-        has_rewritten: warming.borrow().has_rewritten(),
+        preconditioned_by_load: warming.borrow().preconditioned_by_load(),
     })
 }
 
@@ -649,7 +649,7 @@ fn joined(of_seeds: &[Counted], began_steady: bool) -> Level {
         rebuild_ns: of_seeds.iter().filter_map(|one| one.rebuild_ns).reduce(f64::max),
         is_steady: of_seeds.iter().all(|one| one.is_steady),
         began_steady,
-        has_rewritten: of_seeds.iter().all(|one| one.has_rewritten),
+        preconditioned_by_load: of_seeds.iter().all(|one| one.preconditioned_by_load),
         warm_caches: of_seeds.iter().fold(WarmCaches::default(), |warm, one| warm.or(one.warm_caches)),
         samples: samples(of_seeds),
         read,

@@ -30,7 +30,7 @@ struct Stream {
 }
 
 /// Lets solid-state drives be as after hours of a case's writes, where all of them go in order; false where nothing was done.
-pub(super) fn rewrite_drives(twin: &mut Twin, case: &Case) -> bool {
+pub(super) fn precondition_drives(twin: &mut Twin, case: &Case) -> bool {
     let Some(streams) = streams(twin, case) else { return false };
     let mut before = None;
     for look in 1..=*LOOKS.end() {
