@@ -148,7 +148,7 @@ fn other_writes_leave_drives_as_after_random_ones() {
     };
     assert_eq!(is_by_load(&array, "rw=write"), (true, true));
     assert_eq!(is_by_load(&array, "rw=rw,rwmixread=30"), (true, true));
-    assert_eq!(is_by_load(&array, "rw=write,size=2g"), (true, false));
+    assert_eq!(is_by_load(&array, "rw=write,size=6g"), (true, false));
     assert_eq!(is_by_load(&array, "rw=randwrite"), (true, false));
     assert_eq!(is_by_load(&array, "rw=write,numjobs=2,offset_increment=4g"), (true, false));
     assert_eq!(is_by_load(&array, "rw=read"), (false, false));

@@ -171,14 +171,14 @@ fn a_report_says_how_drives_began() {
     let directory = tempfile::tempdir().unwrap();
     let by_load = "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.";
     let at_random = "Drives begin as after hours of random writes; --change condition=fresh shows new ones.";
-    for (rw, said, other) in [("write", by_load, at_random), ("randwrite", at_random, by_load)] {
+    for (rw, message, other) in [("write", by_load, at_random), ("randwrite", at_random, by_load)] {
         let out = directory.path().join(rw);
         let load = format!("fio:rw={rw},bs=256k,iodepth=8");
         let text = succeed(&["what-if", "small-flash", "--load", &load, "--out", out.to_str().unwrap()]);
-        assert!(text.contains(said) && !text.contains(other), "{text}");
+        assert!(text.contains(message) && !text.contains(other), "{text}");
         let report = report_of(&out);
         let page = report.to_string();
-        assert!(page.contains(said) && !page.contains(other), "{rw}");
+        assert!(page.contains(message) && !page.contains(other), "{rw}");
         assert_eq!(check(&open(&out), &report), Vec::<String>::new());
     }
 }
