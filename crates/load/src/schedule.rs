@@ -161,11 +161,10 @@ impl Shaped {
     fn new(spec: &LoadSpec, capacity_bytes: u64) -> Result<Self, SpecError> {
         let shape = &spec.shape;
         let available = capacity_bytes.saturating_sub(spec.offset_bytes);
-        let size = spec.size_bytes.unwrap_or(available);
+        let size = spec.range_bytes(capacity_bytes);
         let smallest = u64::from(shape.smallest_bytes(spec.bs_bytes));
         let largest = u64::from(shape.largest_bytes(spec.bs_bytes));
-        let share = if shape.working_set_percent == 0 { 100 } else { u64::from(shape.working_set_percent) };
-        let used = (u128::from(size) * u128::from(share) / 100) as u64 / smallest * smallest;
+        let used = spec.working_set_bytes(capacity_bytes) / smallest * smallest;
         if size > available || used < largest {
             return Err(out_of_range(
                 "size",

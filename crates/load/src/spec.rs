@@ -149,6 +149,15 @@ impl LoadSpec {
         self.size_bytes.unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
     }
 
+    /// Bytes of that range which it works on: the working set's share of them.
+    pub fn working_set_bytes(&self, capacity_bytes: u64) -> u64 {
+        let percent = match self.shape.working_set_percent {
+            0 => 100,
+            percent => percent,
+        };
+        (u128::from(self.range_bytes(capacity_bytes)) * u128::from(percent) / 100) as u64
+    }
+
     /// I/Os outstanding at once in closed loop.
     pub fn outstanding(&self) -> u64 {
         u64::from(self.numjobs) * u64::from(self.iodepth)

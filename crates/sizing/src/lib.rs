@@ -16,6 +16,7 @@ mod model_error;
 mod named_workload;
 mod pareto;
 mod part;
+mod preconditioning;
 mod requirement;
 mod run_directory;
 mod search;

@@ -5,6 +5,7 @@
 
 use crate::cache_warming::{ReadCaches, WarmCaches, Warming};
 use crate::part::Part;
+use crate::preconditioning::precondition_drives;
 use crate::requirement::{Requirement, Side};
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
@@ -266,7 +267,7 @@ pub(crate) fn simulate_within(
     case.settings.retain(|name, _| !configuration.changed.contains_key(name));
     let mut levels = Vec::new();
     for seed in 1..=u64::from(effort.seeds.max(1)) {
-        levels.push(one_seed(configuration, &settings, &case, effort, (seed, began_steady), requirements)?);
+        levels.push(one_seed(configuration, &settings, &case, effort, seed, began_steady, requirements)?);
     }
     Ok(joined(&levels, began_steady))
 }
@@ -287,7 +288,8 @@ fn one_seed(
     settings: &[(String, String)],
     case: &Case,
     effort: &Effort,
-    (seed, began_steady): (u64, bool),
+    seed: u64,
+    began_steady: bool,
     requirements: &[Requirement],
 ) -> Result<Counted, SizingError> {
     let mut case = case.clone();
@@ -314,6 +316,7 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
+    let mut preconditioned_by_load = false;
     let warming = RefCell::new(Warming::new(&case, &configuration.warmed, effort.most_warming_ios));
     let (description, twins) = (&configuration.description, configuration.twins.as_ref());
     campaign::simulate_case(
@@ -322,9 +325,8 @@ fn one_seed(
         &case,
         twins,
         &mut |twin| {
-            if began_steady && effort.most_warming_ios > 0 {
-                warming.borrow_mut().precondition_drives(twin);
-            }
+            preconditioned_by_load =
+                began_steady && effort.most_warming_ios > 0 && precondition_drives(twin, &case);
             warming.borrow_mut().begin(twin);
         },
         &mut |twin, number, sample| {
@@ -388,8 +390,8 @@ fn one_seed(
         drive_writes,
         rebuild_ns,
         is_steady,
-        warm_caches: warming.borrow().warm_caches(),
-        preconditioned_by_load: warming.borrow().preconditioned_by_load(),
+        warm_caches: warming.into_inner().warm_caches(),
+        preconditioned_by_load,
     })
 }
 

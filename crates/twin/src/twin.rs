@@ -287,7 +287,7 @@ impl Twin {
         self.model.rewrite_in_order(job, offset_bytes, length_bytes);
     }
 
-    /// Returns what solid-state drives that were written to offer, were given and moved.
+    /// Returns what solid-state drives were given and moved.
     pub fn flash_units(&self) -> FlashUnits {
         self.model.flash_units()
     }

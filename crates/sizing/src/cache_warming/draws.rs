@@ -13,7 +13,7 @@ const AT_ONCE: usize = 32;
 const OTHER_STREAM: u64 = 0x7761_726d;
 
 /// Loads of a case with their first jobs and volumes.
-pub(super) fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
+pub(crate) fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
     if case.loads.is_empty() {
         return vec![(&case.load, 0, String::new())];
     }
@@ -35,7 +35,7 @@ pub(super) fn has_own_parts(spec: &LoadSpec) -> bool {
 }
 
 /// Share of a load's I/Os that are writes, of those that are no trims.
-pub(super) fn write_share(spec: &LoadSpec) -> f64 {
+pub(crate) fn write_share(spec: &LoadSpec) -> f64 {
     f64::from(100 - spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread).min(100)) / 100.0
 }
 

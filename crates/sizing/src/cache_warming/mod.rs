@@ -1,22 +1,21 @@
-//! Warming of caches and preconditioning of drives, for an array that has carried its load for long.
+//! Warming of caches: an array that is asked about has carried its load for long, and what its caches take hours to hold is there.
 //!
 //! Addresses of the load are drawn without being simulated (functional warming), from streams of their own. Read caches keep them until
 //! they keep hardly more; write caches take them in up to where they are emptied. Loads that walk the range in order are left alone: what
 //! a pass leaves in a read cache, the next one needs last, and a write cache is soon filled by them.
 
 mod draws;
-mod preconditioning;
 mod reads;
 mod writes;
 
 use load::DirectionRates;
 use plan::{Case, SettingScope};
-use preconditioning::precondition_drives;
 use reads::{Reads, warm_reads};
 use std::sync::{Arc, Mutex, PoisonError};
 use twin::{Twin, WriteCacheFill, WriteCacheLevel};
 use writes::warm_writes;
 
+pub(crate) use draws::{loads, write_share};
 pub(crate) use reads::ReadCaches;
 
 /// Caches that began as after hours of the load.
@@ -102,8 +101,6 @@ pub(crate) struct Warming<'a> {
     warm: WarmCaches,
     /// Write caches were filled, or would have taken too much.
     has_filled: bool,
-    /// Drives began as after hours of the load's writes.
-    preconditioned_by_load: bool,
 }
 
 impl<'a> Warming<'a> {
@@ -117,18 +114,7 @@ impl<'a> Warming<'a> {
             read_filled: 0,
             warm: WarmCaches::default(),
             has_filled: false,
-            preconditioned_by_load: false,
         }
-    }
-
-    /// Lets the drives begin as after hours of the load's writes, where these go in order.
-    pub fn precondition_drives(&mut self, twin: &mut Twin) {
-        self.preconditioned_by_load = precondition_drives(twin, self.case);
-    }
-
-    /// Returns whether the drives began as after hours of the load's writes.
-    pub fn preconditioned_by_load(&self) -> bool {
-        self.preconditioned_by_load
     }
 
     /// Warms the caches before the first I/O.

@@ -34,11 +34,7 @@ impl Reads {
             if spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) == 0 {
                 continue;
             }
-            let range_bytes = spec.range_bytes(twin.capacity_of_job_bytes(first_job));
-            let used_bytes = match spec.shape.working_set_percent {
-                0 => range_bytes,
-                percent => range_bytes / 100 * u64::from(percent),
-            };
+            let used_bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
             // Loads on one range read the same.
             ranges.insert((volume, spec.offset_bytes, used_bytes));
             has_passes |= is_in_passes(spec);

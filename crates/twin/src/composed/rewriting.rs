@@ -1,5 +1,5 @@
 //! Ranges that are written in order, over and over, in no time: what a long load of such writes leaves of solid-state drives
-//! (workload dependent preconditioning, SNIA Solid State Storage Performance Test Specification 2.0.2, section 2.1).
+//! (workload dependent preconditioning of the SNIA Solid State Storage Performance Test Specification 2.0.2).
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,21 @@ use layout::{DriveIndex, Layout};
 
 use super::Model;
 use super::drives::GroupDrives;
-use crate::drive::flash::FlashDrive;
 
 /// Sums of the mapping units of solid-state drives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlashUnits {
-    /// Units that the drives offer.
-    pub offered: u64,
     /// Units that the drives were given to write.
-    pub written: u64,
+    pub given: u64,
     /// Units that collection moved.
     pub moved: u64,
+}
+
+impl FlashUnits {
+    /// Returns what was added since sums of before.
+    pub fn since(self, before: FlashUnits) -> FlashUnits {
+        FlashUnits { given: self.given - before.given, moved: self.moved - before.moved }
+    }
 }
 
 impl Model {
@@ -74,11 +78,7 @@ impl Model {
                 let rows = rows(stripe, (offset_bytes, end_bytes));
                 entry.volumes.iter().map(|&(_, volume)| (volume, rows)).collect()
             }
-            None => (entry.volumes.iter())
-                .map(|&(start, volume)| {
-                    (volume, (offset_bytes.saturating_sub(start), end_bytes.saturating_sub(start)))
-                })
-                .collect(),
+            None => self.parts_on_volumes(entry, offset_bytes, length_bytes).collect(),
         };
         (on_volumes.into_iter())
             .filter_map(|(volume, (first, end))| {
@@ -91,17 +91,16 @@ impl Model {
             .collect()
     }
 
-    /// Returns what solid-state drives that were written to offer, were given and moved, as their sampled translations stand for it.
+    /// Returns what its solid-state drives were given and moved, as their sampled translations stand for it.
     pub fn flash_units(&self) -> FlashUnits {
-        let of_group = |drives: &GroupDrives| match drives {
-            GroupDrives::SolidStates(group) => group.drives.iter().map(units_of).collect(),
-            _ => Vec::new(),
-        };
         let mut sum = FlashUnits::default();
-        for one in self.groups.drives.iter().flat_map(of_group).filter(|one| one.written > 0) {
-            sum.offered += one.offered;
-            sum.written += one.written;
-            sum.moved += one.moved;
+        for drives in &self.groups.drives {
+            let GroupDrives::SolidStates(group) = drives else { continue };
+            for drive in &group.drives {
+                let (counted, stride) = (drive.translation_counters(), u64::from(drive.sample_stride()));
+                sum.given += counted.host_units * stride;
+                sum.moved += counted.moved_units * stride;
+            }
         }
         sum
     }
@@ -112,13 +111,4 @@ fn rows(layout: &Layout, (first_bytes, end_bytes): (u64, u64)) -> (u64, u64) {
     let row_bytes = u64::from(layout.segment_bytes());
     let (stripe_bytes, last_bytes) = (layout.stripe_bytes(), end_bytes.max(first_bytes + 1) - 1);
     (first_bytes / stripe_bytes * row_bytes, (last_bytes / stripe_bytes + 1) * row_bytes)
-}
-
-fn units_of(drive: &FlashDrive) -> FlashUnits {
-    let (counted, stride) = (drive.translation_counters(), u64::from(drive.sample_stride()));
-    FlashUnits {
-        offered: u64::from(drive.capacity_units()),
-        written: counted.host_units * stride,
-        moved: counted.moved_units * stride,
-    }
 }

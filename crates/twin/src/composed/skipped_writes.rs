@@ -1,7 +1,7 @@
 //! Writes of skipped time on solid-state drives.
 
-use super::Model;
 use super::drives::GroupDrives;
+use super::{Entry, Model};
 
 impl Model {
     /// A range is written in order, in time that is not simulated: its stripes have parity from then on, and data and parity are
@@ -24,14 +24,8 @@ impl Model {
                 }
             }
             None => {
-                let end_bytes = offset_bytes + length_bytes;
-                for &(start, volume) in &entry.volumes {
-                    let bytes = self.volumes[volume as usize].bytes;
-                    let (first, end) = (offset_bytes.max(start), end_bytes.min(start + bytes));
-                    if first < end {
-                        parts.push((volume, first - start, end - first));
-                    }
-                }
+                let whole = self.parts_on_volumes(entry, offset_bytes, length_bytes);
+                parts.extend(whole.map(|(volume, (first, end))| (volume, first, end - first)));
             }
         }
         for (volume, offset_bytes, length_bytes) in parts {
@@ -39,6 +33,21 @@ impl Model {
             let (set, offset_bytes) = (volume.set, volume.offset_bytes + offset_bytes);
             self.write_skipped_to_set(set, offset_bytes, length_bytes);
         }
+    }
+
+    /// Parts of a range on volumes that follow one another: the volume of each, and its first byte and the byte after its last there.
+    pub(super) fn parts_on_volumes<'a>(
+        &'a self,
+        entry: &'a Entry,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> impl Iterator<Item = (u32, (u64, u64))> + 'a {
+        let end_bytes = offset_bytes + length_bytes;
+        entry.volumes.iter().filter_map(move |&(start, volume)| {
+            let bytes = self.volumes[volume as usize].bytes;
+            let (first, end) = (offset_bytes.max(start), end_bytes.min(start + bytes));
+            (first < end).then(|| (volume, (first - start, end - start)))
+        })
     }
 
     fn write_skipped_to_set(&mut self, set: u16, offset_bytes: u64, length_bytes: u64) {
