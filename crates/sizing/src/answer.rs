@@ -141,7 +141,7 @@ pub struct Answer {
     pub is_steady: bool,
     /// The drives began as after hours of random writes, which the load did not ask for.
     pub began_steady: bool,
-    /// The load's own writes then preconditioned them, all of which go in order.
+    /// The load's own writes then preconditioned them.
     pub preconditioned_by_load: bool,
     /// Caches that began as after hours of the load.
     pub warm_caches: WarmCaches,

@@ -1,41 +1,55 @@
-//! Solid-state drives of a twin, as hours of writes in order leave them.
+//! Solid-state drives of a twin, as hours of the load's own writes leave them (SNIA's *workload dependent preconditioning*).
 //!
-//! Drives that were rewritten at random have what is no longer valid in all their blocks; collection moves the rest of each. Writes in
-//! order leave whole blocks without anything valid, pass by pass over their range, and the rate becomes two to four times that of the
-//! first pass.
+//! Drives that were rewritten at random all over have what is no longer valid in all their blocks; collection moves the rest of each. Writes in
+//! order leave whole blocks without anything valid, pass by pass over their range, as random writes do to a range that is small beside the
+//! spare space; those to more of a drive mix with what they never write, and are amplified more than writes all over.
 
 use crate::cache_warming::{loads, write_share};
-use load::LoadSpec;
+use crate::workload::load_iops;
+use load::{Distribution, LoadSpec};
 use plan::Case;
 use std::ops::RangeInclusive;
 use twin::Twin;
 
-/// Parts of the range of a stream that are written in turn with those of the other streams, as these go on side by side.
-const PARTS: u64 = 256;
-/// Passes at least, and at most.
-const PASSES: RangeInclusive<u32> = 4..=32;
+/// Parts of a pass in which each stream is written in turn with the others, as these go on side by side.
+const PARTS: u32 = 256;
+/// Passes over all ranges at least, and at most.
+const PASSES: RangeInclusive<u32> = 12..=64;
 /// Programs for each unit that was given, from one pass to the next, differ by this share at most in the end.
 const SAME: f64 = 0.02;
+/// Each pass writes this share of what each drive holds at least: the range of a load can be less than spare space, and many times of it pass
+/// before collection has seen all blocks.
+const LEAST_OF_DRIVES: f64 = 1.0 / 32.0;
+/// Share of each drive from which on random writes to all of it are taken for uniform over the drive, which is how drives began.
+const WHOLE: f64 = 0.95;
 
-/// Share of each drive that the range of a load takes at least. Passes over less may leave blocks of which collection moves half for ever, by
-/// where each begins: on six mirrored drives two streams over a fifth and a quarter ended at a third of the rate that parts of a 256th end at;
-/// over half of each drive, and over all, at the same.
-const LEAST_SHARE: f64 = 0.5;
-
-/// Part of a range that one stream writes in order.
+/// Part of a range that is written by one stream.
 struct Stream {
     job: u32,
     offset_bytes: u64,
     length_bytes: u64,
+    /// Bytes of each pass.
+    pass_bytes: f64,
+    addresses: Addresses,
 }
 
-/// Lets solid-state drives be as after hours of a case's writes, where all of them go in order; false where nothing was done.
+/// Addresses of a stream's writes.
+enum Addresses {
+    /// Again and again from the beginning on; so much was written before.
+    InOrder { written_bytes: u64 },
+    /// Anywhere; each byte is this share of what a drive holds.
+    AtRandom { drives_per_byte: f64 },
+}
+
+/// Lets solid-state drives be as after hours of a case's writes; false where nothing was done.
 pub(crate) fn precondition_drives(twin: &mut Twin, case: &Case) -> bool {
-    let Some(streams) = streams(twin, case) else { return false };
+    let Some(mut streams) = streams(twin, case) else { return false };
     let mut before: Option<f64> = None;
     for pass in 1..=*PASSES.end() {
         let began = twin.flash_units();
-        rewrite(twin, &streams);
+        for part in 0..PARTS {
+            streams.iter_mut().for_each(|stream| stream.write(twin, part));
+        }
         let written = twin.flash_units().since(began);
         let programs = 1.0 + written.moved as f64 / written.given.max(1) as f64;
         let is_same =
@@ -47,49 +61,93 @@ pub(crate) fn precondition_drives(twin: &mut Twin, case: &Case) -> bool {
     true
 }
 
-/// Streams of all loads that write; `None` where there are none, or one does not go in order, or over too little of the drives.
+/// Streams of all loads that write; `None` where there are none, or nothing is to be done, or cannot be.
 fn streams(twin: &Twin, case: &Case) -> Option<Vec<Stream>> {
-    let mut streams: Vec<Stream> = Vec::new();
-    for (spec, first_job, _) in loads(case).iter().filter(|(spec, ..)| write_share(spec) > 0.0) {
+    let loads = loads(case);
+    let writing: Vec<_> = loads.iter().filter(|(spec, ..)| write_share(spec) > 0.0).collect();
+    let mut ranges = Vec::new();
+    for (spec, first_job, _) in &writing {
         let range_bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(*first_job));
         let share = twin.share_of_drives(*first_job, spec.offset_bytes, range_bytes)?;
-        if !goes_in_order(spec) || share < LEAST_SHARE {
+        let is_known = spec.shape.replay.is_none()
+            && spec.shape.offset_increment_bytes.is_none()
+            && spec.shape.trim_percent == 0
+            && matches!(spec.shape.distribution, Distribution::Uniform | Distribution::NoRepeat);
+        if !is_known || share == 0.0 {
             return None;
         }
-        streams.extend(streams_of(spec, *first_job, range_bytes));
+        ranges.push((range_bytes as f64, share));
     }
-    (!streams.is_empty()).then_some(streams)
+    let is_uniform = matches!((&writing[..], &ranges[..]),
+        ([(spec, ..)], [(_, share)]) if spec.pattern.is_random() && *share >= WHOLE);
+    if writing.is_empty() || is_uniform {
+        return None;
+    }
+    // Streams share a pass by their rates; where one has none, by their ranges.
+    let rates: Option<Vec<f64>> = (writing.iter())
+        .map(|(spec, ..)| Some(load_iops(spec)? * write_share(spec) * f64::from(spec.bs_bytes)))
+        .collect();
+    let weights = rates.unwrap_or_else(|| ranges.iter().map(|&(range_bytes, _)| range_bytes).collect());
+    let all_bytes: f64 = ranges.iter().map(|&(range_bytes, _)| range_bytes).sum();
+    let least_bytes = ranges.iter().map(|&(range_bytes, share)| range_bytes / share * LEAST_OF_DRIVES);
+    let pass_bytes = least_bytes.fold(all_bytes, f64::max) / weights.iter().sum::<f64>();
+    let mut streams = Vec::new();
+    for (((spec, first_job, _), (range_bytes, share)), weight) in writing.iter().zip(ranges).zip(weights) {
+        let drives_per_byte = share / range_bytes;
+        streams.extend(streams_of(
+            spec,
+            *first_job,
+            range_bytes as u64,
+            weight * pass_bytes,
+            drives_per_byte,
+        ));
+    }
+    Some(streams)
 }
 
-/// Returns whether a load writes its range in order again and again, each of its jobs a slice of it.
-fn goes_in_order(spec: &LoadSpec) -> bool {
-    let shape = &spec.shape;
-    !spec.pattern.is_random()
-        && shape.replay.is_none()
-        && shape.offset_increment_bytes.is_none()
-        && shape.trim_percent == 0
-}
-
-/// Streams of a load's jobs, each in its part of the range.
-fn streams_of(spec: &LoadSpec, first_job: u32, range_bytes: u64) -> impl Iterator<Item = Stream> {
-    let count = u64::from(spec.numjobs) * u64::from(spec.shape.streams.max(1));
+/// Streams of a load: one at random, or one of each job that goes through a slice of the range in order.
+fn streams_of(
+    spec: &LoadSpec,
+    job: u32,
+    range_bytes: u64,
+    pass_bytes: f64,
+    drives_per_byte: f64,
+) -> impl Iterator<Item = Stream> {
+    let is_random = spec.pattern.is_random();
+    let count = if is_random { 1 } else { u64::from(spec.numjobs) * u64::from(spec.shape.streams.max(1)) };
     let (offset_bytes, length_bytes) = (spec.offset_bytes, range_bytes / count);
     (0..count).map(move |number| Stream {
-        job: first_job,
+        job,
         offset_bytes: offset_bytes + number * length_bytes,
         length_bytes,
+        pass_bytes: pass_bytes / count as f64,
+        addresses: if is_random {
+            Addresses::AtRandom { drives_per_byte }
+        } else {
+            Addresses::InOrder { written_bytes: 0 }
+        },
     })
 }
 
-/// Writes all ranges once.
-fn rewrite(twin: &mut Twin, streams: &[Stream]) {
-    for part in 0..PARTS {
-        for stream in streams {
-            let bound =
-                |part: u64| (u128::from(stream.length_bytes) * u128::from(part) / u128::from(PARTS)) as u64;
-            let (first, end) = (bound(part), bound(part + 1));
-            if first < end {
-                twin.rewrite_in_order(stream.job, stream.offset_bytes + first, end - first);
+impl Stream {
+    /// Writes what it writes in one part of a pass.
+    fn write(&mut self, twin: &mut Twin, part: u32) {
+        match &mut self.addresses {
+            Addresses::AtRandom { drives_per_byte } => {
+                let drive_writes = self.pass_bytes / f64::from(PARTS) * *drives_per_byte;
+                twin.rewrite_at_random(self.job, self.offset_bytes, self.length_bytes, drive_writes);
+            }
+            Addresses::InOrder { written_bytes } => {
+                let bound = |part: u32| (self.pass_bytes * f64::from(part) / f64::from(PARTS)) as u64;
+                // A log that is small beside a pass goes round many times in it: once in each part is often enough.
+                let mut left_bytes = (bound(part + 1) - bound(part)).min(self.length_bytes);
+                while left_bytes > 0 {
+                    let at_bytes = *written_bytes % self.length_bytes;
+                    let piece_bytes = left_bytes.min(self.length_bytes - at_bytes);
+                    twin.rewrite_in_order(self.job, self.offset_bytes + at_bytes, piece_bytes);
+                    *written_bytes += piece_bytes;
+                    left_bytes -= piece_bytes;
+                }
             }
         }
     }

@@ -287,6 +287,11 @@ impl Twin {
         self.model.rewrite_in_order(job, offset_bytes, length_bytes);
     }
 
+    /// As [`Twin::rewrite_in_order`], at random: each drive that has something of the range is written for `drive_writes` times what it holds.
+    pub fn rewrite_at_random(&mut self, job: u32, offset_bytes: u64, length_bytes: u64, drive_writes: f64) {
+        self.model.rewrite_at_random(job, offset_bytes, length_bytes, drive_writes);
+    }
+
     /// Returns what solid-state drives were given and moved.
     pub fn flash_units(&self) -> FlashUnits {
         self.model.flash_units()

@@ -161,3 +161,29 @@ fn room_can_be_shrunk_and_covered() {
         assert!(error.to_string().contains(own.0), "{name}: {error}");
     }
 }
+
+/// Proves that a range which is rewritten in many parts, each from where the last ended, is given to the drives once, as it is at once; and that
+/// random writes are given as often as was asked for.
+#[test]
+fn parts_of_a_range_are_rewritten_once() {
+    let build =
+        || Twin::build(&array("linux-md-nvme"), &settings(&[("condition", "steady".into())]), 1).unwrap();
+    let given = |rewrite: &dyn Fn(&mut Twin)| {
+        let mut twin = build();
+        let before = twin.flash_units();
+        rewrite(&mut twin);
+        twin.flash_units().since(before).given as f64
+    };
+    let (offset_bytes, length_bytes) = (7_000_000_000, 1_000_000_000_000);
+    let at_once = given(&|twin| twin.rewrite_in_order(0, offset_bytes, length_bytes));
+    let in_parts = given(&|twin| {
+        let bound = |part: u64| length_bytes * part / 100_003;
+        for part in 0..100_003 {
+            twin.rewrite_in_order(0, offset_bytes + bound(part), bound(part + 1) - bound(part));
+        }
+    });
+    let share = build().share_of_drives(0, offset_bytes, length_bytes).unwrap();
+    let at_random = given(&|twin| twin.rewrite_at_random(0, offset_bytes, length_bytes, share));
+    assert!((in_parts / at_once - 1.0).abs() < 0.001, "{in_parts} of {at_once}");
+    assert!((at_random / at_once - 1.0).abs() < 0.01, "{at_random} of {at_once}");
+}

@@ -189,7 +189,7 @@ fn notes(rows: &[Row]) -> Vec<String> {
         (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
         (
             true,
-            "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.",
+            "Drives begin as after many passes of these writes; --change condition=steady shows them after random writes all over.",
         ),
     ] {
         let began = |row: &Row| row.answer.began_steady && row.answer.preconditioned_by_load == by_load;

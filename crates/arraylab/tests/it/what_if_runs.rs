@@ -169,7 +169,7 @@ fn contradictions_are_found(run: &report_check::Run, report: &Value) {
 #[test]
 fn a_report_says_how_drives_began() {
     let directory = tempfile::tempdir().unwrap();
-    let by_load = "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.";
+    let by_load = "Drives begin as after many passes of these writes; --change condition=steady shows them after random writes all over.";
     let at_random = "Drives begin as after hours of random writes; --change condition=fresh shows new ones.";
     for (rw, message, other) in [("write", by_load, at_random), ("randwrite", at_random, by_load)] {
         let out = directory.path().join(rw);

@@ -83,7 +83,7 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
         (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
         (
             true,
-            "Drives begin as after passes of these writes in order; --change condition=steady shows them after random ones.",
+            "Drives begin as after many passes of these writes; --change condition=steady shows them after random writes all over.",
         ),
     ] {
         let began = |row: &Answer| {

@@ -1,4 +1,4 @@
-//! Ranges that are written in order, over and over, in no time: what a long load of such writes leaves of solid-state drives
+//! Ranges that are written over and over in no time: what a long load leaves of solid-state drives
 //! (workload dependent preconditioning of the SNIA Solid State Storage Performance Test Specification 2.0.2).
 
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use layout::{DriveIndex, Layout};
 
 use super::Model;
 use super::drives::GroupDrives;
+use super::solid_states::SolidStates;
 
 /// Sums of the mapping units of solid-state drives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,6 +48,23 @@ impl Model {
 
     /// Writes a range of what a job addresses once, in order, each stripe with its parity or its copies.
     pub fn rewrite_in_order(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
+        self.rewrite(job, (offset_bytes, length_bytes), SolidStates::apply_skipped_sequential);
+    }
+
+    /// Writes to a range of what a job addresses at random, each of the drives that have it for `drive_writes` times what it holds.
+    pub fn rewrite_at_random(&mut self, job: u32, offset_bytes: u64, length_bytes: u64, drive_writes: f64) {
+        self.rewrite(job, (offset_bytes, length_bytes), |drives, drive, offset_bytes, length_bytes| {
+            drives.rewrite_at_random(drive, (offset_bytes, length_bytes), drive_writes);
+        });
+    }
+
+    /// Lets each drive that has something of a range write its part: a drive's number in its group, the first byte and how many.
+    fn rewrite(
+        &mut self,
+        job: u32,
+        (offset_bytes, length_bytes): (u64, u64),
+        write: impl Fn(&mut SolidStates, u32, u64, u64),
+    ) {
         self.prepare();
         for (set, (first_bytes, end_bytes)) in self.rows_of(job, offset_bytes, length_bytes) {
             let state = &mut self.sets[usize::from(set)];
@@ -60,11 +78,7 @@ impl Model {
             let GroupDrives::SolidStates(drives) = &mut self.groups.drives[state.set.group] else { continue };
             for place in 0..state.set.layout.drives() {
                 let drive = state.drive_in(place as DriveIndex) - first;
-                drives.apply_skipped_sequential(
-                    drive,
-                    state.set.base_bytes + first_bytes,
-                    end_bytes - first_bytes,
-                );
+                write(drives, drive, state.set.base_bytes + first_bytes, end_bytes - first_bytes);
             }
         }
     }
@@ -106,9 +120,10 @@ impl Model {
     }
 }
 
-/// Bytes on each drive of a layout that has rows, of those that a range from one byte to another touches.
+/// Bytes on each drive of a layout that has rows, of those from one byte to another: from the first row that it touches to the last, which
+/// belongs to what comes next, so that parts of a range that follow one another write each row once.
 fn rows(layout: &Layout, (first_bytes, end_bytes): (u64, u64)) -> (u64, u64) {
     let row_bytes = u64::from(layout.segment_bytes());
-    let (stripe_bytes, last_bytes) = (layout.stripe_bytes(), end_bytes.max(first_bytes + 1) - 1);
-    (first_bytes / stripe_bytes * row_bytes, (last_bytes / stripe_bytes + 1) * row_bytes)
+    let stripe_bytes = layout.stripe_bytes();
+    (first_bytes / stripe_bytes * row_bytes, end_bytes / stripe_bytes * row_bytes)
 }

@@ -182,6 +182,16 @@ impl SolidStates {
         self.drives[drive as usize].apply_skipped_sequential(offset_bytes, length_bytes);
     }
 
+    /// Rewrites a range of a drive at random, for `drive_writes` times the drive.
+    pub fn rewrite_at_random(
+        &mut self,
+        drive: u32,
+        (offset_bytes, length_bytes): (u64, u64),
+        drive_writes: f64,
+    ) {
+        self.drives[drive as usize].rewrite_at_random(offset_bytes, length_bytes, drive_writes);
+    }
+
     /// A drive like another, on which chance goes its own way.
     fn seeded(&self, template: &FlashDrive, number: u32) -> FlashDrive {
         let mut drive = template.clone();

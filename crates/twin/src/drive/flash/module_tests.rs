@@ -145,6 +145,42 @@ fn cliff_comes_when_the_spare_is_written() {
     assert!(flash.free_reserve_bytes() < (4 << 30) / 100);
 }
 
+/// Proves that what is rewritten at random in no time amplifies as simulated writes do: all of the drive and parts of it, whose amplification
+/// is another, at first and after many passes, and that no fraction of a write is lost in small portions.
+#[test]
+fn rewriting_is_as_simulated_writes_are() {
+    const UNITS: u64 = (4 << 30) / 8192;
+    for (over_provisioning, parts) in [(0.28, 1), (0.28, 4), (0.28, 16), (0.07, 4)] {
+        let description = FlashDescription { capacity: Bytes(4 << 30), over_provisioning, ..drive() };
+        let mut simulated = FlashDrive::new(&description, Condition::Steady(1.0), 1).unwrap();
+        let mut rewritten = simulated.clone();
+        let (first, units) = (UNITS / parts * (parts / 2), UNITS / parts);
+        let mut random = Random::from_seed(2);
+        let mut now_ns = 0;
+        let mut amplifications = |drive_writes: f64| {
+            let before = [&simulated, &rewritten].map(FlashDrive::translation_counters);
+            for _ in 0..(UNITS as f64 * drive_writes) as u64 {
+                let unit = first + random.below(units);
+                now_ns = simulated.write(now_ns, unit * 8192, 8192, Temperature::Cold);
+            }
+            for _ in 0..1000 {
+                rewritten.rewrite_at_random(first * 8192, units * 8192, drive_writes / 1000.0);
+            }
+            let after = [&simulated, &rewritten].map(FlashDrive::translation_counters);
+            [0, 1].map(|drive| {
+                let units = after[drive].host_units - before[drive].host_units;
+                let moved = after[drive].moved_units - before[drive].moved_units;
+                (units as f64, 1.0 + moved as f64 / units as f64)
+            })
+        };
+        for drive_writes in [0.25, 2.0, 1.0] {
+            let [(want_units, want), (units, got)] = amplifications(drive_writes);
+            assert_near("writes", units, want_units, 0.02);
+            assert_near("amplification × 100", got * 100.0, want * 100.0, 0.03);
+        }
+    }
+}
+
 /// Proves that what the drive programs in all is what its sampled translation amplifies: nothing is lost by sampling.
 #[test]
 fn sampling_conserves_programs() {

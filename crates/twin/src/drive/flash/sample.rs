@@ -203,6 +203,29 @@ impl SampledTranslation {
         }
     }
 
+    /// Rewrites units `first` to `end` of the drive at random, for `drive_writes` times the whole drive, `hot_share` of the writes going to
+    /// the hot units among them.
+    pub fn rewrite_at_random(
+        &mut self,
+        (first, end): (u32, u32),
+        drive_writes: f64,
+        hot_share: f64,
+        random: &mut Random,
+    ) {
+        let (from, end) = (first.div_ceil(self.stride), self.followed(end));
+        if from >= end {
+            return;
+        }
+        let hot_below = (hot_share * ONE as f64) as u64;
+        let writes = f64::from(self.translation.geometry().user_units) * drive_writes;
+        // A fraction of a followed write is one with that probability.
+        let count = (writes + random.below(ONE) as f64 / ONE as f64) as u64;
+        for _ in 0..count {
+            let is_hot = random.below(ONE) < hot_below;
+            self.write_near(from, end - from, is_hot, random);
+        }
+    }
+
     /// Applies `drive_units` host writes of skipped time, which go where the last ones went: near each of them in turn, as
     /// often as it is long, and within their range. Exactly there would be wrong: a load rarely rewrites at once what it has
     /// just written.

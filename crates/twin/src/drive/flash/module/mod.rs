@@ -255,6 +255,12 @@ impl FlashDrive {
         self.sampled.age(AGEING_DRIVE_WRITES, PARITY_SHARE_OF_WRITES, &mut self.random);
     }
 
+    /// Rewrites a range of bytes at random, in no time, hot units as parity is, for `drive_writes` times the drive.
+    pub fn rewrite_at_random(&mut self, offset_bytes: u64, length_bytes: u64, drive_writes: f64) {
+        let units = self.units_of(offset_bytes, length_bytes);
+        self.sampled.rewrite_at_random(units, drive_writes, PARITY_SHARE_OF_WRITES, &mut self.random);
+    }
+
     /// Lets the drive rest for as long as it likes: it collects until `erased_reserve` is erased.
     pub fn rest(&mut self) {
         self.sampled.rest(self.reserve_units);
@@ -267,9 +273,15 @@ impl FlashDrive {
 
     /// Applies sequential host writes of skipped time to a range of bytes.
     pub fn apply_skipped_sequential(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let (first, end) = self.units_of(offset_bytes, length_bytes);
+        self.sampled.apply_skipped_sequential(first, end);
+    }
+
+    /// The first mapping unit that a range of bytes touches, and the one after its last.
+    fn units_of(&self, offset_bytes: u64, length_bytes: u64) -> (u32, u32) {
         let end =
             (offset_bytes + length_bytes).div_ceil(1 << self.unit_shift).min(u64::from(self.capacity_units));
-        self.sampled.apply_skipped_sequential((offset_bytes >> self.unit_shift) as u32, end as u32);
+        ((offset_bytes >> self.unit_shift) as u32, end as u32)
     }
 
     /// True where host writes pay for collection at present.
