@@ -4,8 +4,7 @@
 //! order leave whole blocks without anything valid, pass by pass over their range, as random writes do to a range that is small beside the
 //! spare space; those to more of a drive mix with what they never write, and are amplified more than writes all over.
 
-use crate::cache_warming::{loads, write_share};
-use crate::workload::load_iops;
+use crate::workload::{load_iops, loads, write_share};
 use load::{Distribution, LoadSpec};
 use plan::Case;
 use std::ops::RangeInclusive;
@@ -14,12 +13,12 @@ use twin::Twin;
 /// Parts of a pass in which each stream is written in turn with the others, as these go on side by side.
 const PARTS: u32 = 256;
 /// Passes over all ranges at least, and at most.
-const PASSES: RangeInclusive<u32> = 12..=64;
+const PASSES: RangeInclusive<u32> = 4..=32;
 /// Programs for each unit that was given, from one pass to the next, differ by this share at most in the end.
 const SAME: f64 = 0.02;
 /// Each pass writes this share of what each drive holds at least: the range of a load can be less than spare space, and many times of it pass
 /// before collection has seen all blocks.
-const LEAST_OF_DRIVES: f64 = 1.0 / 32.0;
+const LEAST_OF_DRIVES: f64 = 1.0 / 16.0;
 /// Share of each drive from which on random writes to all of it are taken for uniform over the drive, which is how drives began.
 const WHOLE: f64 = 0.95;
 

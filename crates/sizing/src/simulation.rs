@@ -5,7 +5,6 @@
 
 use crate::cache_warming::{ReadCaches, WarmCaches, Warming};
 use crate::part::Part;
-use crate::preconditioning::precondition_drives;
 use crate::requirement::{Requirement, Side};
 use crate::workload::asked_iops;
 use crate::{Configuration, SizingError};
@@ -316,7 +315,6 @@ fn one_seed(
     let mut current = Batch::default();
     let (mut looks, mut looks_per_batch, mut ios) = (0_u64, 1_u64, 0_u64);
     let (mut is_steady, mut is_hopeless) = (false, false);
-    let mut preconditioned_by_load = false;
     let warming = RefCell::new(Warming::new(&case, &configuration.warmed, effort.most_warming_ios));
     let (description, twins) = (&configuration.description, configuration.twins.as_ref());
     campaign::simulate_case(
@@ -324,11 +322,7 @@ fn one_seed(
         settings,
         &case,
         twins,
-        &mut |twin| {
-            preconditioned_by_load =
-                began_steady && effort.most_warming_ios > 0 && precondition_drives(twin, &case);
-            warming.borrow_mut().begin(twin);
-        },
+        &mut |twin| warming.borrow_mut().begin(twin, began_steady),
         &mut |twin, number, sample| {
             if is_whole && sample.is_ramp {
                 return false;
@@ -383,6 +377,7 @@ fn one_seed(
     let rebuild_ns = rebuild_ns(&batches, warm_up);
     let counted = batches.split_off(warm_up);
     let warm_up = whole(&batches);
+    let warming = warming.into_inner();
     Ok(Counted {
         warm_up,
         batches: counted,
@@ -390,8 +385,8 @@ fn one_seed(
         drive_writes,
         rebuild_ns,
         is_steady,
-        warm_caches: warming.into_inner().warm_caches(),
-        preconditioned_by_load,
+        warm_caches: warming.warm_caches(),
+        preconditioned_by_load: warming.is_preconditioned(),
     })
 }
 

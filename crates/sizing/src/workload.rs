@@ -170,6 +170,22 @@ pub(crate) fn asked_iops(case: &Case) -> Option<f64> {
     }
 }
 
+/// Loads of a case with their first jobs and volumes.
+pub(crate) fn loads(case: &Case) -> Vec<(&load::LoadSpec, u32, String)> {
+    if case.loads.is_empty() {
+        return vec![(&case.load, 0, String::new())];
+    }
+    let volume =
+        |load: &plan::NamedLoad| load.settings.get("volume").map_or_else(String::new, ToString::to_string);
+    let first = load::first_jobs(case.loads.iter().map(|load| &load.load));
+    case.loads.iter().zip(first).map(|(load, job)| (&load.load, job, volume(load))).collect()
+}
+
+/// Share of a load's I/Os that are writes, of those that are no trims.
+pub(crate) fn write_share(spec: &load::LoadSpec) -> f64 {
+    f64::from(100 - spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread).min(100)) / 100.0
+}
+
 /// I/Os a second that one load asks for; `None` where it has no rate, or one that changes.
 pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
     match load.shape.arrival.as_ref().map(|arrival| &arrival.rate) {

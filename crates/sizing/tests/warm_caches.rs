@@ -184,6 +184,27 @@ fn answers_about_drawn_writes_have_the_level_of_long_simulations() {
     );
 }
 
+/// Proves that drives which are taken over from an answer to another rate, or about another array, are as those that are preconditioned anew,
+/// and that drives with more spare space are not taken over.
+#[test]
+fn drives_that_are_taken_over_are_as_new_ones() {
+    let few = Effort { ios: 20_000, most_ios: 20_000, ..Effort::FULL };
+    let answer_to = |array: &Configuration, iops: u32| {
+        let load = format!("fio:rw=randwrite,bs=64k,size=4g,numjobs=4,rate_process=poisson,rate_iops={iops}");
+        let one = answer(array, &LoadSource::read(&load).unwrap().case, &few).unwrap();
+        assert!(one.preconditioned_by_load);
+        (one.iops, one.latency_ns.mean, one.latency_ns.p99)
+    };
+    let array = || with_small_drives("host-raid10-nvme", "8GB");
+    let (shared, spare) = (array(), json!(0.6));
+    let of_first = answer_to(&shared, 5_000);
+    let of_second = answer_to(&shared, 50_000);
+    assert_eq!((answer_to(&array(), 50_000), answer_to(&shared, 5_000)), (of_second, of_first));
+    let of_spare = answer_to(&shared.with("drives.over_provisioning", &spare).unwrap(), 50_000);
+    assert_eq!(of_spare, answer_to(&array().with("drives.over_provisioning", &spare).unwrap(), 50_000));
+    assert_ne!(of_spare, of_second);
+}
+
 /// Proves that drives are left as after random writes where those of the load are uniform over all of each, where nobody knows where writes
 /// come to lie, and where whoever asks says the drives' state.
 #[test]

@@ -275,6 +275,12 @@ impl Twin {
         self.model.copy_caches(&of.model)
     }
 
+    /// Takes over the states of the solid-state drives of another twin; false, and nothing is taken, where its drives, or the
+    /// places of its volumes, are others. Of the other, no I/O is under way.
+    pub fn copy_drives(&mut self, of: &Twin) -> bool {
+        self.model.copy_drives(&of.model)
+    }
+
     /// Returns the least share (0 to 1) of a solid-state drive that a range of what a job addresses takes; `None` where
     /// [`Twin::rewrite_in_order`] cannot write it: it can on solid-state drives of a RAID level, without data services.
     pub fn share_of_drives(&self, job: u32, offset_bytes: u64, length_bytes: u64) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! Addresses of a case's loads, drawn for caches alone.
 
-use crate::workload::load_iops;
+use crate::workload::{load_iops, loads, write_share};
 use load::Distribution::{NoRepeat, Uniform};
-use load::{LoadSpec, NUMJOBS_LIMIT, Operation, Schedule, first_jobs};
+use load::{LoadSpec, NUMJOBS_LIMIT, Operation, Schedule};
 use plan::Case;
 use std::ops::Range;
 use twin::Twin;
@@ -11,17 +11,6 @@ use twin::Twin;
 const AT_ONCE: usize = 32;
 /// Changes the seed of a stream.
 const OTHER_STREAM: u64 = 0x7761_726d;
-
-/// Loads of a case with their first jobs and volumes.
-pub(crate) fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
-    if case.loads.is_empty() {
-        return vec![(&case.load, 0, String::new())];
-    }
-    let volume =
-        |load: &plan::NamedLoad| load.settings.get("volume").map_or_else(String::new, ToString::to_string);
-    let first = first_jobs(case.loads.iter().map(|load| &load.load));
-    case.loads.iter().zip(first).map(|(load, job)| (&load.load, job, volume(load))).collect()
-}
 
 /// Returns whether a load reads or writes a block again only after all others: in order, or by one job in a random order without repetition.
 pub(super) fn is_in_passes(spec: &LoadSpec) -> bool {
@@ -32,11 +21,6 @@ pub(super) fn is_in_passes(spec: &LoadSpec) -> bool {
 /// Returns whether each job has a part of the range for itself.
 pub(super) fn has_own_parts(spec: &LoadSpec) -> bool {
     spec.shape.verify || spec.shape.offset_increment_bytes.is_some()
-}
-
-/// Share of a load's I/Os that are writes, of those that are no trims.
-pub(crate) fn write_share(spec: &LoadSpec) -> f64 {
-    f64::from(100 - spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread).min(100)) / 100.0
 }
 
 /// I/Os of each load, of which a part counts, for each one of the load that has most; as many of each where one has no rate.

@@ -2,20 +2,21 @@
 //!
 //! Addresses of the load are drawn without being simulated (functional warming), from streams of their own. Read caches keep them until
 //! they keep hardly more; write caches take them in up to where they are emptied. Loads that walk the range in order are left alone: what
-//! a pass leaves in a read cache, the next one needs last, and a write cache is soon filled by them.
+//! a pass leaves in a read cache, the next one needs last, and a write cache is soon filled by them. Drives are preconditioned before, and
+//! both are kept for other rates.
 
 mod draws;
 mod reads;
 mod writes;
 
+use crate::preconditioning::precondition_drives;
 use load::DirectionRates;
 use plan::{Case, SettingScope};
 use reads::{Reads, warm_reads};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use twin::{Twin, WriteCacheFill, WriteCacheLevel};
 use writes::warm_writes;
 
-pub(crate) use draws::{loads, write_share};
 pub(crate) use reads::ReadCaches;
 
 /// Caches that began as after hours of the load.
@@ -37,7 +38,8 @@ impl WarmCaches {
 /// Twins that are kept at most: those of several seeds, or of several sizes of a cache.
 const KEPT_TWINS: usize = 4;
 
-/// Twins whose caches were warmed last, for other rates of the same loads and for arrays with the same caches. Clones share them.
+/// Twins whose drives were preconditioned and caches warmed last, for other rates of the same loads and for arrays with the same ones. Clones
+/// share them.
 #[derive(Debug, Clone, Default)]
 pub struct WarmedTwins(Arc<Mutex<Vec<WarmedTwin>>>);
 
@@ -45,32 +47,26 @@ pub struct WarmedTwins(Arc<Mutex<Vec<WarmedTwin>>>);
 struct WarmedTwin {
     key: Case,
     twin: Twin,
+    is_preconditioned: bool,
     warm: WarmCaches,
 }
 
 impl WarmedTwins {
-    /// Warms the caches of a twin with those of a kept one; without one that has the same, `warm` does. Others need not wait for it: they
-    /// would be no sooner warm.
-    fn warm(&self, key: Case, twin: &mut Twin, warm: impl FnOnce(&mut Twin) -> WarmCaches) -> WarmCaches {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept()
-            .iter()
-            .filter(|one| one.key == key)
-            .find(|one| twin.copy_caches(&one.twin))
-            .map(|one| one.warm);
-        if let Some(warm) = known {
-            return warm;
+    fn kept(&self) -> MutexGuard<'_, Vec<WarmedTwin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets `copy` take over from one of the twins that are kept for a load; `None` where it can from none.
+    fn copied<T>(&self, key: &Case, copy: impl FnMut(&WarmedTwin) -> Option<T>) -> Option<T> {
+        self.kept().iter().filter(|one| one.key == *key).find_map(copy)
+    }
+
+    fn keep(&self, one: WarmedTwin) {
+        let mut kept = self.kept();
+        if kept.len() == KEPT_TWINS {
+            kept.remove(0);
         }
-        let warm = warm(twin);
-        if warm != WarmCaches::default() {
-            let warmed = WarmedTwin { key, twin: twin.clone(), warm };
-            let mut kept = kept();
-            if kept.len() == KEPT_TWINS {
-                kept.remove(0);
-            }
-            kept.push(warmed);
-        }
-        warm
+        kept.push(one);
     }
 }
 
@@ -99,6 +95,7 @@ pub(crate) struct Warming<'a> {
     /// Sectors and blocks that read caches had after warming; 0 once they were looked at again.
     read_filled: u64,
     warm: WarmCaches,
+    is_preconditioned: bool,
     /// Write caches were filled, or would have taken too much.
     has_filled: bool,
 }
@@ -113,15 +110,32 @@ impl<'a> Warming<'a> {
             reads: None,
             read_filled: 0,
             warm: WarmCaches::default(),
+            is_preconditioned: false,
             has_filled: false,
         }
     }
 
-    /// Warms the caches before the first I/O.
-    pub fn begin(&mut self, twin: &mut Twin) {
+    /// Preconditions drives, where that is asked for, and warms the caches before the first I/O, or takes over both. Others need not wait for
+    /// it: they would be no sooner ready.
+    pub fn begin(&mut self, twin: &mut Twin, drives_too: bool) {
         self.reads = Reads::of(self.case, twin);
         if self.most_ios > 0 {
-            self.warm = self.kept.warm(at_any_rate(self.case), twin, |twin| self.warm_all(twin));
+            let key = at_any_rate(self.case);
+            let known_drives = drives_too
+                && (self.kept)
+                    .copied(&key, |one| (one.is_preconditioned && twin.copy_drives(&one.twin)).then_some(()))
+                    .is_some();
+            self.is_preconditioned = known_drives || drives_too && precondition_drives(twin, self.case);
+            let is_warm = |one: &WarmedTwin| one.warm != WarmCaches::default();
+            let known_caches = (self.kept)
+                .copied(&key, |one| (is_warm(one) && twin.copy_caches(&one.twin)).then_some(one.warm));
+            self.warm = known_caches.unwrap_or_else(|| self.warm_all(twin));
+            let is_new = self.is_preconditioned && !known_drives
+                || known_caches.is_none() && self.warm != WarmCaches::default();
+            if is_new {
+                let (is_preconditioned, warm) = (self.is_preconditioned, self.warm);
+                self.kept.keep(WarmedTwin { key, twin: twin.clone(), is_preconditioned, warm });
+            }
         }
         self.read_filled = self.read_caches(twin).filled();
     }
@@ -162,6 +176,11 @@ impl<'a> Warming<'a> {
         self.reads.map(|reads| ReadCaches::of(twin, reads)).unwrap_or_default()
     }
 
+    /// Returns whether drives began as after many passes of the load's writes.
+    pub fn is_preconditioned(&self) -> bool {
+        self.is_preconditioned
+    }
+
     /// Returns which caches began as after hours of the load.
     pub fn warm_caches(&self) -> WarmCaches {
         self.warm
@@ -187,7 +206,7 @@ mod tests {
             let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
             let had = kept.0.lock().unwrap().iter().any(|one| one.key == at_any_rate(&case));
             let mut warming = Warming::new(&case, &kept, 200_000);
-            warming.begin(&mut twin);
+            warming.begin(&mut twin, false);
             assert!(warming.warm_caches().read);
             had
         };
@@ -209,7 +228,7 @@ mod tests {
         let fills = |array: &crate::Configuration, case: &Case, most_ios: u64| {
             let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
             let mut warming = Warming::new(case, &kept, most_ios);
-            warming.begin(&mut twin);
+            warming.begin(&mut twin, false);
             let held = twin.write_cache_fills().map(|fill| fill.held_bytes).sum::<u64>();
             (warming.warm_caches(), twin.read_cache_fills().next(), held)
         };

@@ -1,6 +1,7 @@
 //! Read caches of a twin, and what may still come to be in them.
 
-use super::draws::{Draws, is_in_passes, loads};
+use super::draws::{Draws, is_in_passes};
+use crate::workload::loads;
 use load::Direction;
 use load::Distribution::{NoRepeat, Uniform};
 use plan::Case;

@@ -6,11 +6,11 @@
 
 mod adapters;
 mod arrange;
-mod cache_copies;
 mod cache_warming;
 mod chain;
 mod command;
 mod controller;
+mod copies;
 mod destage;
 mod device;
 mod direct;

@@ -177,6 +177,16 @@ impl SolidStates {
         u64::from(self.erased.capacity_units()) * u64::from(self.erased.unit_bytes())
     }
 
+    /// Returns whether there are as many drives as in another group, whose translations go on as theirs do from the same state.
+    pub fn translate_like(&self, other: &SolidStates) -> bool {
+        self.count == other.count && self.erased.translates_like(&other.erased)
+    }
+
+    /// Takes over the states of the drives of a group that [translate like](SolidStates::translate_like) these.
+    pub fn copy_translations(&mut self, of: &SolidStates) {
+        self.drives.iter_mut().zip(&of.drives).for_each(|(own, other)| own.copy_translation(other));
+    }
+
     /// Carries a drive over writes in order.
     pub fn apply_skipped_sequential(&mut self, drive: u32, offset_bytes: u64, length_bytes: u64) {
         self.drives[drive as usize].apply_skipped_sequential(offset_bytes, length_bytes);

@@ -261,6 +261,18 @@ impl FlashDrive {
         self.sampled.rewrite_at_random(units, drive_writes, PARITY_SHARE_OF_WRITES, &mut self.random);
     }
 
+    /// Returns whether its translation goes on as another drive's does from the same state.
+    pub fn translates_like(&self, other: &FlashDrive) -> bool {
+        self.sampled.translation().is_like(other.sampled.translation())
+            && (self.unit_shift, self.sampled.stride()) == (other.unit_shift, other.sampled.stride())
+    }
+
+    /// Takes over the state of the translation of a drive that [translates like](FlashDrive::translates_like) it.
+    pub fn copy_translation(&mut self, of: &FlashDrive) {
+        self.sampled.clone_from(&of.sampled);
+        self.random = of.random.clone();
+    }
+
     /// Lets the drive rest for as long as it likes: it collects until `erased_reserve` is erased.
     pub fn rest(&mut self) {
         self.sampled.rest(self.reserve_units);

@@ -273,6 +273,12 @@ impl Translation {
         blocks * u64::from(self.geometry.units_per_block) + u64::from(open)
     }
 
+    /// Returns whether another one goes on as this one does from the same state.
+    pub fn is_like(&self, other: &Translation) -> bool {
+        (self.geometry, self.collection, self.frontiers)
+            == (other.geometry, other.collection, other.frontiers)
+    }
+
     /// Size of this translation.
     pub fn geometry(&self) -> Geometry {
         self.geometry

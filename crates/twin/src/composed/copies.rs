@@ -1,7 +1,8 @@
-//! Contents of caches that were warmed in another array with the same caches and volumes.
+//! Contents of caches and states of solid-state drives that another array with the same ones, and the same volumes, has after hours of a load.
 
 use super::Model;
 use super::controller::Controller;
+use super::drives::GroupDrives;
 
 impl Model {
     /// Takes over what the caches of another array hold; false, and nothing is taken, where its caches, or the places of its volumes, are
@@ -18,6 +19,30 @@ impl Model {
         }
         if let (Some(own), Some(other)) = (&mut self.services, &of.services) {
             own.copy_drive_cache(other);
+        }
+        true
+    }
+
+    /// Takes over the states of another array's solid-state drives; false, and nothing is taken, where its drives, or the places of its volumes on them, are others.
+    pub fn copy_drives(&mut self, of: &Model) -> bool {
+        let redundancies = |model: &Model| -> Vec<_> {
+            model.sets.iter().map(|state| (state.set.layout.redundancy(), state.set.base_bytes)).collect()
+        };
+        if self.chain.is_some() || !self.has_places_of(of) || redundancies(self) != redundancies(of) {
+            return false;
+        }
+        let are_like = |(own, other): (&GroupDrives, &GroupDrives)| match (own, other) {
+            (GroupDrives::SolidStates(own), GroupDrives::SolidStates(other)) => own.translate_like(other),
+            (own, other) => std::mem::discriminant(own) == std::mem::discriminant(other),
+        };
+        if !self.groups.drives.iter().zip(&of.groups.drives).all(are_like) {
+            return false;
+        }
+        self.prepare();
+        for groups in self.groups.drives.iter_mut().zip(&of.groups.drives) {
+            if let (GroupDrives::SolidStates(own), GroupDrives::SolidStates(other)) = groups {
+                own.copy_translations(other);
+            }
         }
         true
     }
