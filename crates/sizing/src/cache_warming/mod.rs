@@ -76,7 +76,8 @@ fn at_any_rate(case: &Case) -> Case {
     for load in case.loads.iter_mut().map(|load| &mut load.load).chain([&mut case.load]) {
         (load.rate_iops, load.shape.arrival, load.shape.rates) = (None, None, DirectionRates::default());
         (load.ramp_ns, load.runtime_ns, load.interval_ns, load.iodepth) = (0, 0, 0, 1);
-        if !draws::has_own_parts(load) {
+        // Jobs that go in order have a slice of the range each.
+        if load.pattern.is_random() && !draws::has_own_parts(load) {
             load.numjobs = 1;
         }
     }
@@ -214,6 +215,16 @@ mod tests {
         assert!(is_kept("size=200m,rate_iops=200"));
         assert!(!is_kept("size=201m,rate_iops=200"));
         assert!(is_kept("size=200m,rate_iops=200"));
+    }
+
+    /// Proves that jobs which write in order are warmed for by their number, and others whatever it is.
+    #[test]
+    fn warmed_twins_are_kept_by_slices() {
+        let key = |load: &str| {
+            at_any_rate(&crate::LoadSource::read(&format!("fio:bs=8k,size=200m,{load}")).unwrap().case)
+        };
+        assert_ne!(key("rw=write,numjobs=2"), key("rw=write,numjobs=3"));
+        assert_eq!(key("rw=randwrite,numjobs=2"), key("rw=randwrite,numjobs=3"));
     }
 
     /// Proves that what caches hold is taken over by an array with other links and by another state of the array, and not by one with a
