@@ -1,7 +1,8 @@
 //! Search of a space against a look at all of it, and bounds by arithmetic against simulations.
 
+mod common;
+
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sizing::{
     Axis, Configuration, Effort, LeftOut, LoadSource, Requirement, SizeQuestion, SizeRow, State, designs,
     size, size_front,
@@ -129,10 +130,7 @@ fn states_are_searched_too() {
 #[test]
 fn bounds_lie_above_what_is_simulated() {
     let cases = if test_support::is_long() { 40 } else { 4 };
-    let mut runner = TestRunner::new_with_rng(
-        Config { failure_persistence: None, ..Config::with_cases(cases) },
-        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
-    );
+    let mut runner = common::runner(cases);
     let names = plan::shipped_arrays().into_iter().map(|shipped| shipped.name);
     let arrays: Vec<Configuration> = names.map(|name| Configuration::load(name).unwrap()).collect();
     let strategy = (

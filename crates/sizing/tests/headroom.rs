@@ -1,7 +1,8 @@
 //! Headroom against a search through every multiple.
 
+mod common;
+
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use sizing::{
     Axis, Configuration, Effort, Growth, LoadSource, Requirement, SizeQuestion, SizeVerdict, State, answer,
@@ -57,10 +58,7 @@ fn by_halving(array: &Configuration, read_percent: u8, bs_kib: u32, iops: f64, b
 #[test]
 fn headroom_agrees_with_a_fine_search() {
     let cases = if test_support::is_long() { 50 } else { 5 };
-    let mut runner = TestRunner::new_with_rng(
-        Config { failure_persistence: None, ..Config::with_cases(cases) },
-        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
-    );
+    let mut runner = common::runner(cases);
     let arrays =
         ["raid-levels", "flashsystem-840", "server-raid-card"].map(|name| Configuration::load(name).unwrap());
     let strategy = (0_u8..=100, prop::sample::select(vec![4_u32, 8, 16, 64]), 1.2_f64..6.0, 0.05_f64..0.5);

@@ -1,7 +1,8 @@
 //! Caches and drives of arrays that are asked about: they hold what they hold after hours of the load.
 
+mod common;
+
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use sizing::{Configuration, Effort, LoadSource, answer};
 
@@ -112,12 +113,12 @@ fn with_small_drives(name: &str, capacity: &str) -> Configuration {
 fn writes_in_order_have_the_level_of_many_passes() {
     let few = Effort { ios: 40_000, most_ios: 80_000, ..Effort::FULL };
     let many = Effort { ios: 800_000, most_ios: 800_000, most_warming_ios: 0, ..Effort::FULL };
-    for (array, load, apart) in [
-        (Configuration::load("small-flash").unwrap(), "rw=write,bs=256k,iodepth=8,numjobs=2", 0.05),
-        (with_small_drives("host-raid10-nvme", "8GB"), "rw=write,bs=256k,iodepth=8,numjobs=2", 0.05),
-        (with_small_drives("server-raid-card", "4GB"), "rw=write,bs=256k,iodepth=8,numjobs=1", 0.05),
-        (with_small_drives("linux-md-nvme", "8GB"), "rw=write,bs=1m,iodepth=8,numjobs=4", 0.05),
-        (with_small_drives("host-raid10-nvme", "8GB"), "rw=rw,bs=64k,iodepth=32,numjobs=2,size=4g", 0.1),
+    for (array, load, apart, below) in [
+        (Configuration::load("small-flash").unwrap(), "rw=write,bs=256k,iodepth=8,numjobs=2", 0.05, 0.75),
+        (with_small_drives("host-raid10-nvme", "8GB"), "rw=write,bs=256k,iodepth=8,numjobs=2", 0.05, 0.75),
+        (with_small_drives("server-raid-card", "4GB"), "rw=write,bs=256k,iodepth=8,numjobs=1", 0.05, 0.75),
+        (with_small_drives("linux-md-nvme", "8GB"), "rw=write,bs=1m,iodepth=8,numjobs=4", 0.05, 0.75),
+        (with_small_drives("host-raid10-nvme", "8GB"), "rw=rw,bs=64k,iodepth=32,numjobs=2,size=4g", 0.1, 0.9),
     ] {
         let case = LoadSource::read(&format!("fio:runtime=36000,{load}")).unwrap().case;
         let long = answer(&array, &case, &many).unwrap();
@@ -129,7 +130,7 @@ fn writes_in_order_have_the_level_of_many_passes() {
             own.preconditioned_by_load && !long.preconditioned_by_load && !at_random.preconditioned_by_load
         );
         assert!((of_long(own.iops) - 1.0).abs() < apart, "{} of {}", own.iops, long.iops);
-        assert!(of_long(at_random.iops) < 0.9, "{} of {}", at_random.iops, long.iops);
+        assert!(of_long(at_random.iops) < below, "{} of {}", at_random.iops, long.iops);
     }
 }
 
@@ -138,10 +139,7 @@ fn writes_in_order_have_the_level_of_many_passes() {
 #[test]
 fn answers_about_drawn_writes_have_the_level_of_long_simulations() {
     let cases = if test_support::is_long() { 40 } else { 2 };
-    let mut runner = TestRunner::new_with_rng(
-        Config { failure_persistence: None, ..Config::with_cases(cases) },
-        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
-    );
+    let mut runner = common::runner(cases);
     // Arrays with small drives, and bytes that they hold then. Reads in order beside writes in order find them in a write cache, or not, by
     // which of both has come further.
     let arrays = [("host-raid10-nvme", "8GB", 24e9), ("server-raid-card", "6GB", 24e9)];

@@ -56,9 +56,9 @@ impl WarmedTwins {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `copy` take over from one of the twins that are kept for a load; `None` where it can from none.
-    fn copied<T>(&self, key: &Case, copy: impl FnMut(&WarmedTwin) -> Option<T>) -> Option<T> {
-        self.kept().iter().filter(|one| one.key == *key).find_map(copy)
+    /// Lets `takes` take over from one of the twins that are kept for a load; the caches that were warm in it.
+    fn taken_over(&self, key: &Case, mut takes: impl FnMut(&WarmedTwin) -> bool) -> Option<WarmCaches> {
+        self.kept().iter().find(|one| one.key == *key && takes(one)).map(|one| one.warm)
     }
 
     fn keep(&self, one: WarmedTwin) {
@@ -122,14 +122,12 @@ impl<'a> Warming<'a> {
         self.reads = Reads::of(self.case, twin);
         if self.most_ios > 0 {
             let key = at_any_rate(self.case);
-            let known_drives = drives_too
-                && (self.kept)
-                    .copied(&key, |one| (one.is_preconditioned && twin.copy_drives(&one.twin)).then_some(()))
-                    .is_some();
+            let takes_drives = |one: &WarmedTwin| one.is_preconditioned && twin.copy_drives(&one.twin);
+            let known_drives = drives_too && self.kept.taken_over(&key, takes_drives).is_some();
             self.is_preconditioned = known_drives || drives_too && precondition_drives(twin, self.case);
-            let is_warm = |one: &WarmedTwin| one.warm != WarmCaches::default();
-            let known_caches = (self.kept)
-                .copied(&key, |one| (is_warm(one) && twin.copy_caches(&one.twin)).then_some(one.warm));
+            let takes_caches =
+                |one: &WarmedTwin| one.warm != WarmCaches::default() && twin.copy_caches(&one.twin);
+            let known_caches = self.kept.taken_over(&key, takes_caches);
             self.warm = known_caches.unwrap_or_else(|| self.warm_all(twin));
             let is_new = self.is_preconditioned && !known_drives
                 || known_caches.is_none() && self.warm != WarmCaches::default();
