@@ -2,13 +2,35 @@
 
 use crate::output::print_notice;
 use campaign::{Progress, Watcher};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::io::IsTerminal;
+use std::time::Duration;
 use store::{CaseRecord, CaseResult, CaseStatus, DirectionResult};
 use units::{human_bandwidth, human_duration, human_latency, human_rate};
 
 /// Steps of the bar: a permille is finer than a terminal is wide.
 const BAR_STEPS: u64 = 1000;
+
+/// Time between two looks of a bar at the clock.
+pub const TICK: Duration = Duration::from_millis(250);
+
+/// Bar of things that are counted as they end, with the time left and the time so far; hidden where stderr is no terminal.
+pub fn counting_bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len}, {elapsed} so far{left}") {
+        // Before the first has ended nobody knows.
+        let left = |state: &ProgressState, out: &mut dyn Write| {
+            if state.pos() > 0 {
+                let left_ns = u64::try_from(state.eta().as_nanos()).unwrap_or(u64::MAX);
+                let _ = write!(out, ", {} left", rounded(left_ns));
+            }
+        };
+        bar.set_style(style.with_key("left", left).progress_chars("=> "));
+    }
+    bar.enable_steady_tick(TICK);
+    bar
+}
 
 /// Tells a person on stderr how a campaign goes.
 pub struct ProgressView {

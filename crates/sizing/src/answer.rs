@@ -163,8 +163,27 @@ pub fn answer_with_elasticity(
     case: &Case,
     effort: &Effort,
 ) -> Result<Answer, SizingError> {
-    let more: Vec<(Part, Configuration)> =
-        Part::ALL.into_iter().filter_map(|part| Some((part, scaled(configuration, part, STEP)?))).collect();
+    answer_counted(configuration, case, effort, &|| {})
+}
+
+/// The configuration with a quarter more of each part that it has.
+fn with_more(configuration: &Configuration) -> Vec<(Part, Configuration)> {
+    Part::ALL.into_iter().filter_map(|part| Some((part, scaled(configuration, part, STEP)?))).collect()
+}
+
+/// Simulations of an answer with elasticities.
+pub(crate) fn simulations(configuration: &Configuration) -> u64 {
+    2 + with_more(configuration).len() as u64
+}
+
+/// Answer with the gain from a quarter more of each part; `ended` is called at the end of each simulation.
+pub(crate) fn answer_counted(
+    configuration: &Configuration,
+    case: &Case,
+    effort: &Effort,
+    ended: &(dyn Fn() + Sync),
+) -> Result<Answer, SizingError> {
+    let more = with_more(configuration);
     let unloaded = alone(case);
     let questions: Vec<(&Configuration, &Case)> = [(configuration, case), (configuration, &unloaded)]
         .into_iter()
@@ -172,7 +191,9 @@ pub fn answer_with_elasticity(
         .collect();
     let mut levels = Vec::new();
     for level in in_parallel(&questions, effort.threads, &|(configuration, case)| {
-        simulation::simulate(configuration, case, effort)
+        let level = simulation::simulate(configuration, case, effort);
+        ended();
+        level
     }) {
         levels.push(level?);
     }

@@ -75,7 +75,7 @@ impl Effort {
     pub const FULL: Effort = Effort {
         ios: 300_000,
         most_ios: 3_000_000,
-        most_warming_ios: 15_000_000,
+        most_warming_ios: 40_000_000,
         seeds: 1,
         look_ns: INTERVAL_NS,
         most_ns: u64::MAX,

@@ -1,9 +1,10 @@
 //! Effect of changes: each alone, and all together.
 
-use crate::answer::{PointKind, STEP, answer_with_elasticity, in_parallel};
+use crate::answer::{PointKind, STEP, answer_counted, in_parallel, simulations};
 use crate::{Answer, Change, Configuration, Effort, SizingError};
 use plan::Case;
 use serde_json::{Map, Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most configurations of one question.
 const CONFIGURATIONS_LIMIT: usize = 256;
@@ -132,12 +133,13 @@ pub(crate) fn rounded(value: f64) -> Value {
 }
 
 /// Answers for the original array, for each value of each change alone, and, where several keys change, for the last value
-/// of all of them.
+/// of all of them. `progress` is called with how many simulations have ended, and of how many, from several threads.
 pub fn what_if(
     array: &Configuration,
     case: &Case,
     changes: &[Change],
     effort: &Effort,
+    progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<Row>, SizingError> {
     let mut configurations = vec![array.clone()];
     for change in changes {
@@ -159,7 +161,11 @@ pub fn what_if(
         ));
     }
     let questions: Vec<&Configuration> = configurations.iter().collect();
-    let answers = in_parallel(&questions, effort.threads, &|one| answer_with_elasticity(one, case, effort));
+    let total: u64 = questions.iter().map(|one| simulations(one)).sum();
+    let ended = AtomicU64::new(0);
+    progress(0, total);
+    let count = || progress(ended.fetch_add(1, Ordering::Relaxed) + 1, total);
+    let answers = in_parallel(&questions, effort.threads, &|one| answer_counted(one, case, effort, &count));
     configurations
         .iter()
         .zip(answers)

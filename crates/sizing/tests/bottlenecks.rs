@@ -98,7 +98,8 @@ fn light_loads_are_limited_by_themselves() {
     assert_eq!(paced.iops_95[1], paced.iops.max(1000.0));
 }
 
-/// Proves that two equal questions have equal answers, to the bit, and that a change is made where it is said.
+/// Proves that two equal questions have equal answers, to the bit, that a change is made where it is said, and that the progress is told at the
+/// end of each simulation.
 #[test]
 fn answers_are_repeatable() {
     let array = Configuration::load("flashsystem-840").unwrap();
@@ -106,9 +107,15 @@ fn answers_are_repeatable() {
         LoadSource::read("fio:rw=randrw,rwmixread=70,bs=8k,iodepth=16,numjobs=8,runtime=5s").unwrap().case;
     let changes =
         [Change::parse("links.count=4,16").unwrap(), Change::parse("drives.read_latency=40us").unwrap()];
-    let ask = || sizing::what_if(&array, &case, &changes, &EFFORT).unwrap();
+    let seen = std::sync::Mutex::new(Vec::new());
+    let see = |ended, total| seen.lock().unwrap().push((ended, total));
+    let ask = || sizing::what_if(&array, &case, &changes, &EFFORT, &see).unwrap();
     let (one, other) = (ask(), ask());
     assert_eq!(one, other);
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    let total = one.iter().map(|row| row.answer.points.len() as u64).sum();
+    assert_eq!(seen, (0..=total).flat_map(|ended| [(ended, total); 2]).collect::<Vec<_>>());
     assert_eq!(one.len(), 5, "as it is, two, one, all together");
     assert!(one[3].answer.latency_ns.mean < one[0].answer.latency_ns.mean);
     assert_eq!(one[4].change.len(), 2);
@@ -150,7 +157,8 @@ fn writes_count_after_their_cache_has_filled() {
 fn a_cache_of_drives_that_fills_makes_no_level() {
     let array = Configuration::load("hybrid-read-cache").unwrap();
     let case = LoadSource::read("fio:rw=randread,bs=8k,iodepth=16,numjobs=4,size=200g").unwrap().case;
-    let effort = Effort { ios: 20_000, most_ios: 60_000, ..Effort::FULL };
+    // It takes 24 million reads to fill.
+    let effort = Effort { ios: 20_000, most_ios: 60_000, most_warming_ios: 1_000_000, ..Effort::FULL };
     assert!(!answer(&array, &case, &effort).unwrap().is_steady);
     // A thousandth of that is read over and over within seconds.
     let case = LoadSource::read("fio:rw=randread,bs=8k,iodepth=16,numjobs=4,size=200m").unwrap().case;

@@ -258,6 +258,11 @@ impl Twin {
         self.model.warm(operations);
     }
 
+    /// Lets a cache on drives that keeps what is read a second time have seen a range of what a job addresses.
+    pub fn warm_seen(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
+        self.model.warm_seen(job, offset_bytes, length_bytes);
+    }
+
     /// Fills of the write caches of the controllers that mirror them now, or need not.
     pub fn write_cache_fills(&self) -> impl Iterator<Item = WriteCacheFill> {
         self.model.write_cache_fills()

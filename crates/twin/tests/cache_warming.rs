@@ -78,3 +78,26 @@ fn warming_leaves_what_reads_leave() {
         assert!(gained[0].iter().sum::<u64>() > 500, "{name}: {gained:?}");
     }
 }
+
+/// Proves that a cache on drives which keeps what is read a second time keeps the first read of a range that it has seen,
+/// and that what was not seen, and a cache of another kind, are as before.
+#[test]
+fn what_was_seen_is_kept_by_the_next_read() {
+    let kept = |name: &str, seen_bytes: u64| {
+        let mut twin = Twin::build(&described(name), &Map::new(), 1).unwrap();
+        if seen_bytes > 0 {
+            twin.warm_seen(0, 0, seen_bytes);
+        }
+        let mut schedule = reads(&twin, 16_384);
+        let some: Vec<_> = (0..1000).map(|_| schedule.next(0).operation).collect();
+        let bytes: std::collections::BTreeSet<u64> = some.iter().map(|read| read.offset_bytes).collect();
+        twin.warm(&some);
+        (bytes.len() as u64 * 4, twin.read_cache_fills().last().unwrap().kept_sectors)
+    };
+    let (read, all) = kept("hybrid-read-cache", 600_000_000);
+    assert_eq!(read, all);
+    let (_, half) = kept("hybrid-read-cache", 300_000_000);
+    let (_, none) = kept("hybrid-read-cache", 0);
+    assert!(none < half && half < all, "{none} {half} {all}");
+    assert_eq!(kept("pool-60-disks", 600_000_000), kept("pool-60-disks", 0));
+}

@@ -3,8 +3,8 @@
 use crate::cli::SizeArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_answers};
+use crate::progress::counting_bar;
 use crate::table::{Align, render};
-use indicatif::{ProgressBar, ProgressStyle};
 use sizing::{
     Axis, Configuration, Effort, Growth, LeftOut, LoadSource, Requirement, SizeQuestion, SizeRow,
     SizeVerdict, State, Validated,
@@ -66,10 +66,7 @@ pub fn size(arguments: &SizeArgs) -> Result<ExitCode, Failure> {
     }
     let designs_text = human_count(designs.len() as u64, "design");
     print_notice(&format!("{designs_text}, {} each", human_count(question.states.len() as u64, "state")));
-    let bar = ProgressBar::new((designs.len() * question.states.len()) as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len}, {eta} left") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let bar = counting_bar((designs.len() * question.states.len()) as u64);
     let is_pruned = !space.is_empty() && designs.len() > EXHAUSTIVE_LIMIT && !arguments.exhaustive;
     let search = if is_pruned { sizing::size_front } else { sizing::size };
     let rows = search(&designs, &question, &|| bar.inc(1));

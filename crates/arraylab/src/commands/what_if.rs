@@ -3,7 +3,9 @@
 use crate::cli::WhatIfArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json_lines, print_notice, write_answers};
+use crate::progress::{TICK, counting_bar};
 use crate::table::{Align, render};
+use indicatif::ProgressBar;
 use sizing::{
     Answer, Bottleneck, Bottlenecks, Change, Configuration, Effort, LoadSource, Row, SizingError, Validated,
     WarmCaches,
@@ -34,11 +36,15 @@ pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
         campaign::check_free(directory, "choose another directory with --out")?;
     }
     let effort = Effort { seeds: arguments.seeds, ..Effort::default() };
-    let rows = sizing::what_if(&array, &load.case, &changes, &effort)?;
+    let bar = counting_bar(0);
+    let rows = sizing::what_if(&array, &load.case, &changes, &effort, &|ended, total| {
+        bar.set_length(total);
+        bar.set_position(ended);
+    });
+    bar.finish_and_clear();
+    let rows = rows?;
     let walk = match arguments.find_bottleneck {
-        true => Some(
-            Bottlenecks::new(&array, &rows[0].answer, &load.case, &effort).collect::<Result<Vec<_>, _>>()?,
-        ),
+        true => Some(walk(&array, &load, &rows, &effort)?),
         false => None,
     };
     let lines = || rows.iter().map(Row::json).chain(walk.iter().flatten().map(Bottleneck::json));
@@ -54,6 +60,25 @@ pub fn what_if(arguments: &WhatIfArgs) -> Result<ExitCode, Failure> {
         print(&text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Bottlenecks one after the other; nobody knows how many there will be.
+fn walk(
+    array: &Configuration,
+    load: &LoadSource,
+    rows: &[Row],
+    effort: &Effort,
+) -> Result<Vec<Bottleneck>, SizingError> {
+    let spinner = ProgressBar::new_spinner().with_message("looking for the first bottleneck");
+    spinner.enable_steady_tick(TICK);
+    let steps = Bottlenecks::new(array, &rows[0].answer, &load.case, effort).inspect(|step| {
+        if let Ok(step) = step {
+            spinner.set_message(format!("looking for the bottleneck after {}", step.part.name()));
+        }
+    });
+    let steps = steps.collect();
+    spinner.finish_and_clear();
+    steps
 }
 
 fn page(array: &Configuration, load: &LoadSource, rows: &[Row], walk: Option<&[Bottleneck]>) -> String {

@@ -48,7 +48,15 @@ struct WarmedTwin {
     key: Case,
     twin: Twin,
     is_preconditioned: bool,
+    /// Its caches hold something, though they may not hold all that they come to.
+    was_warmed: bool,
     warm: WarmCaches,
+}
+
+/// Returns whether a cache of a twin holds anything.
+fn holds_anything(twin: &Twin) -> bool {
+    twin.read_cache_fills().any(|fill| fill.kept_sectors + fill.seen_blocks > 0)
+        || twin.write_cache_fills().any(|fill| fill.held_bytes > 0)
 }
 
 impl WarmedTwins {
@@ -125,15 +133,15 @@ impl<'a> Warming<'a> {
             let takes_drives = |one: &WarmedTwin| one.is_preconditioned && twin.copy_drives(&one.twin);
             let known_drives = drives_too && self.kept.taken_over(&key, takes_drives).is_some();
             self.is_preconditioned = known_drives || drives_too && precondition_drives(twin, self.case);
-            let takes_caches =
-                |one: &WarmedTwin| one.warm != WarmCaches::default() && twin.copy_caches(&one.twin);
+            let takes_caches = |one: &WarmedTwin| one.was_warmed && twin.copy_caches(&one.twin);
             let known_caches = self.kept.taken_over(&key, takes_caches);
             self.warm = known_caches.unwrap_or_else(|| self.warm_all(twin));
-            let is_new = self.is_preconditioned && !known_drives
-                || known_caches.is_none() && self.warm != WarmCaches::default();
+            // Caches that only many more draws would fill are not drawn for again.
+            let was_warmed = known_caches.is_some() || holds_anything(twin);
+            let is_new = self.is_preconditioned && !known_drives || was_warmed && known_caches.is_none();
             if is_new {
                 let (is_preconditioned, warm) = (self.is_preconditioned, self.warm);
-                self.kept.keep(WarmedTwin { key, twin: twin.clone(), is_preconditioned, warm });
+                self.kept.keep(WarmedTwin { key, twin: twin.clone(), is_preconditioned, was_warmed, warm });
             }
         }
         self.read_filled = self.read_caches(twin).filled();
@@ -252,6 +260,43 @@ mod tests {
         for (key, value) in [("cache.read", "8GiB"), ("cache.write_back", "8GiB"), ("volumes.size", "50TiB")]
         {
             assert_eq!(fills(&of(key, value.into()), &case, 1).0, WarmCaches::default(), "{key}");
+        }
+    }
+
+    /// Proves that caches which only more draws would fill are taken over as they are, and said not to be warm.
+    #[test]
+    fn caches_that_take_long_are_drawn_for_once() {
+        let kept = WarmedTwins::default();
+        let array = crate::Configuration::load("nas-raid5").unwrap();
+        let load = "fio:rw=randread,bs=8k,size=10g,random_distribution=zipf:0.8";
+        let case = crate::LoadSource::read(load).unwrap().case;
+        let fills = || {
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let mut warming = Warming::new(&case, &kept, 100_000);
+            warming.begin(&mut twin, false);
+            (warming.warm_caches(), twin.read_cache_fills().next().unwrap())
+        };
+        let first = fills();
+        assert!(first.0 == WarmCaches::default() && first.1.kept_sectors > 50_000, "{first:?}");
+        assert_eq!(fills(), first);
+        assert_eq!(kept.0.lock().unwrap().len(), 1);
+    }
+
+    /// Proves that beside writes a cache on drives that keeps what is read a second time comes to keep, of a range that has room, the share
+    /// that is read last and not written, and draws little more than each block once for it.
+    #[test]
+    fn a_cache_beside_writes_keeps_the_share_of_reads() {
+        let array = crate::Configuration::load("hybrid-read-cache").unwrap();
+        let array = array.with("cache.read", &"1MiB".into()).unwrap();
+        for percent in [90, 67, 30] {
+            let load = format!("fio:rw=randrw,rwmixread={percent},bs=8k,size=4g");
+            let case = crate::LoadSource::read(&load).unwrap().case;
+            let mut twin = Twin::build(&array.description, &serde_json::Map::new(), 1).unwrap();
+            let reads = Reads::of(&case, &twin).unwrap();
+            assert!(warm_reads(&mut twin, &case, reads, (4 << 30) / 8192 * 5 / 4), "{percent} %");
+            let fill = twin.read_cache_fills().last().unwrap();
+            let share = (fill.kept_sectors * 4096) as f64 / (4_u64 << 30) as f64;
+            assert!((share - f64::from(percent) / 100.0).abs() < 0.02, "{share} of {percent} %");
         }
     }
 

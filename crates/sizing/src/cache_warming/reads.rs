@@ -1,9 +1,9 @@
 //! Read caches of a twin, and what may still come to be in them.
 
-use super::draws::{Draws, is_in_passes};
+use super::draws::{Draws, has_own_parts, is_in_passes};
 use crate::workload::loads;
-use load::Direction;
 use load::Distribution::{NoRepeat, Uniform};
+use load::{Direction, Operation};
 use plan::Case;
 use std::collections::BTreeSet;
 use twin::{ReadCacheFill, Twin};
@@ -47,6 +47,14 @@ impl Reads {
         // Passes beside draws take places from what is read more often.
         is_skewed |= has_passes && has_draws;
         (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, has_passes })
+    }
+
+    /// Looks at the fill, in each of which so many of so many bytes are read, that the emptiest cache takes at least to keep what it comes to
+    /// keep: a read is kept once at most, and one that forgets what is written may keep no more after one pass over all of the range.
+    fn least_looks(&self, twin: &Twin, read_bytes: u64, bytes: u64) -> u64 {
+        let left = twin.read_cache_fills().map(|fill| self.left_to_keep(&fill)).max().unwrap_or(0);
+        let sectors = |bytes: u64| (bytes / ReadCacheFill::SECTOR_BYTES).max(1);
+        (left / sectors(read_bytes)).min(self.sectors / sectors(bytes))
     }
 
     /// Sectors that a cache can come to keep of them beyond those that it keeps; of skewed ones all that it has room for.
@@ -111,12 +119,15 @@ pub(super) fn warm_reads(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u
         return false;
     }
     let Some(mut loads) = Draws::all(case, twin) else { return false };
+    see_ranges(twin, case, reads);
     let (mut ios, mut until_ios) = (0, u64::MAX);
     while ios < most_ios.min(until_ios) {
-        let mut read_bytes = 0;
+        let (mut read_bytes, mut bytes) = (0, 0);
         Draws::issue(&mut loads, ios..ios + LOOK_IOS, |operations| {
+            let length_bytes = |operation: &Operation| u64::from(operation.length_bytes);
             let read = operations.iter().filter(|operation| operation.direction == Direction::Read);
-            read_bytes += read.map(|operation| u64::from(operation.length_bytes)).sum::<u64>();
+            read_bytes += read.map(length_bytes).sum::<u64>();
+            bytes += operations.iter().map(length_bytes).sum::<u64>();
             twin.warm(operations);
         });
         ios += LOOK_IOS;
@@ -125,15 +136,26 @@ pub(super) fn warm_reads(twin: &mut Twin, case: &Case, reads: Reads, most_ios: u
             // What came first leaves again for what is read more often.
             until_ios = until_ios.min(if reads.is_skewed { 2 * ios } else { ios });
         }
-        if ios == LOOK_IOS {
-            // Of a range without repetition each look fills as much as the first.
-            let left = twin.read_cache_fills().map(|fill| reads.left_to_keep(&fill)).max().unwrap_or(0);
-            if left / caches.filled.saturating_sub(before.filled).max(1) * LOOK_IOS > most_ios {
-                return false;
-            }
+        if ios == LOOK_IOS && reads.least_looks(twin, read_bytes, bytes) * LOOK_IOS > most_ios {
+            return false;
         }
     }
-    until_ios <= ios
+    until_ios <= ios && caches.filled > 0
+}
+
+/// Lets a cache on drives that keeps what is read a second time have seen the ranges that are read, where all of them have room: after hours
+/// everything in them was read once, and draws alone would take one more pass to say so.
+fn see_ranges(twin: &mut Twin, case: &Case, reads: Reads) {
+    if twin.read_cache_fills().all(|fill| reads.sectors > fill.room_sectors) {
+        return;
+    }
+    for (spec, first_job, _) in loads(case) {
+        let is_read = spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) > 0;
+        if is_read && !has_own_parts(spec) {
+            let bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
+            twin.warm_seen(first_job, spec.offset_bytes, bytes);
+        }
+    }
 }
 
 #[cfg(test)]

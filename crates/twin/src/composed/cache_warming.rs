@@ -9,6 +9,9 @@ use super::set::stripe_at;
 use super::{Model, Piece};
 use crate::cache::{ReadCacheFill, SECTOR_BYTES, WriteCache, WriteCacheFill, WriteCacheLevel};
 
+/// Bytes of a range that are looked up at once.
+const SEEN_AT_ONCE_BYTES: u64 = 1 << 30;
+
 /// Part of an I/O on one volume, and where it is.
 #[derive(Debug, Clone, Copy)]
 struct Warming {
@@ -64,6 +67,23 @@ impl Model {
             }
         }
         pieces.iter().for_each(|one| self.warm_piece(one));
+    }
+
+    /// Lets a cache on drives that keeps what is read a second time have seen a range of what a job addresses.
+    pub fn warm_seen(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
+        let (mut at_bytes, end_bytes) = (offset_bytes, offset_bytes + length_bytes);
+        let mut pieces = Vec::new();
+        while at_bytes < end_bytes && self.services.is_some() && self.chain.is_none() {
+            let length_bytes = (end_bytes - at_bytes).min(SEEN_AT_ONCE_BYTES) as u32;
+            self.cut(
+                &Operation { direction: Direction::Read, job, offset_bytes: at_bytes, length_bytes },
+                &mut pieces,
+            );
+            at_bytes += u64::from(length_bytes);
+        }
+        if let Some(services) = &mut self.services {
+            pieces.iter().for_each(|one| services.see(one.address, u64::from(one.piece.length_bytes)));
+        }
     }
 
     /// Fills of its write caches; none where writes go past them.

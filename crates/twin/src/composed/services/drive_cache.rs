@@ -52,6 +52,15 @@ impl CacheOnDrives {
         self.admitted_bytes += admitted_bytes;
     }
 
+    /// Has seen all of a range once.
+    pub fn see(&mut self, address: u64, length_bytes: u64) {
+        if let Some(seen) = &mut self.seen {
+            let block_bytes = seen.block_bytes();
+            let first = address / block_bytes * block_bytes;
+            seen.keep(first, (address + length_bytes - first).next_multiple_of(block_bytes));
+        }
+    }
+
     /// Set and size of it, and whether it sees blocks before it keeps them: after the same reads others of the same shape keep the same.
     pub fn shape(&self) -> (u16, (u64, u64), bool) {
         (self.set, self.kept.shape(), self.seen.is_some())

@@ -161,6 +161,13 @@ impl Services {
         shape(self) == shape(other) && self.snapshots.is_none() == other.snapshots.is_none()
     }
 
+    /// The cache on drives has seen all of a range once.
+    pub fn see(&mut self, address: u64, length_bytes: u64) {
+        if let Some(cache) = &mut self.cache {
+            cache.see(address, length_bytes);
+        }
+    }
+
     /// Keeps in the cache on drives what that of others keeps.
     pub fn copy_drive_cache(&mut self, of: &Services) {
         if let (Some(own), Some(other)) = (&mut self.cache, &of.cache) {
