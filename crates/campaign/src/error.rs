@@ -101,6 +101,12 @@ fn suggestion(error: &TwinError) -> Option<String> {
         }
         _ => return None,
     };
+    if word.contains('.') {
+        return Some(format!(
+            "`{word}` is a key of array files: change it in a copy, which `arraylab show array ARRAY` prints, and run `twin:COPY.yaml`; `arraylab \
+             what-if ARRAY --change {word}=…` asks what it gives"
+        ));
+    }
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let names = known.split(|letter| !is_name(letter)).filter(|name| !["", "and"].contains(name));
     plan::nearest(word, names).map(|name| format!("did you mean `{name}`?"))
@@ -111,7 +117,8 @@ mod tests {
     use super::*;
 
     /// Proves that a misspelt event and a misspelt setting of a twin are answered with the nearest one, that an event unlike
-    /// all others is not, and that one which an array does not have is answered with how to run the other stages.
+    /// all others is not, and that one which an array does not have is answered with how to run the other stages,
+    /// and a key of array files with where it is changed.
     #[test]
     fn misspelt_events_and_settings_get_a_suggestion() {
         let message = |source: TwinError| {
@@ -140,5 +147,7 @@ mod tests {
         let known = "write_cache, links".into();
         let setting = message(TwinError::UnknownSetting { name: "write_cahce".into(), known });
         assert!(setting.ends_with("\nhint: did you mean `write_cache`?"), "{setting}");
+        let key = message(TwinError::UnknownSetting { name: "drives.count".into(), known: "links".into() });
+        assert!(key.ends_with("what-if ARRAY --change drives.count=…` asks what it gives"), "{key}");
     }
 }

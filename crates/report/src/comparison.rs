@@ -403,12 +403,7 @@ fn trend_chart(trend: &Trend, place: usize) -> Chart {
             || "Nothing tells the noise of these runs.".into(),
             |noise| format!("The band is ±{noise:.1} % about the level."),
         ),
-        x: Axis {
-            label: "Run".into(),
-            unit: String::new(),
-            scale: Scale::Linear,
-            format: TickFormat::Number,
-        },
+        x: Axis { label: "Run".into(), unit: String::new(), scale: Scale::Linear, format: TickFormat::Whole },
         y: Axis {
             label: title_of(trend).into(),
             unit: unit.into(),

@@ -115,6 +115,12 @@ pub(crate) fn number(name: &str, value: &Value, takes: &str) -> Result<f64, Twin
 
 /// A setting that a table does not have.
 pub(crate) fn unknown(name: &str, known: &[Setting]) -> TwinError {
-    let known: Vec<_> = known.iter().map(|setting| setting.name).collect();
-    TwinError::UnknownSetting { name: name.to_owned(), known: known.join(", ") }
+    let mut names: Vec<&str> = Vec::new();
+    for setting in known {
+        // One name may stand for a choice and for a mechanism.
+        if !names.contains(&setting.name) {
+            names.push(setting.name);
+        }
+    }
+    TwinError::UnknownSetting { name: name.to_owned(), known: names.join(", ") }
 }

@@ -33,6 +33,8 @@ pub enum Scale {
 pub enum TickFormat {
     /// `250`, `1,200`, `0.5`; thousands as `250k`, millions as `2.5M`.
     Number,
+    /// Numbers of things of which there are no halves: runs, drives, jobs.
+    Whole,
     /// fio's sizes: `4k`, `1m`.
     Bytes,
     /// The axis is in seconds and is written in seconds, minutes or hours, whichever suits its length.
@@ -125,9 +127,13 @@ impl Fitted {
                     _ => (1.0, &[1.0, 2.0, 5.0, 10.0][..]),
                 };
                 let mut step = nice_step((high - low) / divisor, tick_limit, steps) * divisor;
+                let is_whole =
+                    axis.format == TickFormat::Whole && [low, high].iter().all(|end| end.fract() == 0.0);
+                let allowed = |step: f64| if is_whole { libm::floor(step).max(1.0) } else { step };
+                step = allowed(step);
                 // A short axis far from 0 may hold but one multiple of the step.
                 while axis.scale == Scale::Linear && linear_ticks(low, high, step).count() < 2 {
-                    step /= 2.0;
+                    step = allowed(step / 2.0);
                 }
                 if axis.scale == Scale::LinearFromZero {
                     low = (low / step).floor() * step;
@@ -323,6 +329,9 @@ mod tests {
             texts(Scale::Linear, TickFormat::Number, &[0.0, 100.0], 6),
             ["0", "20", "40", "60", "80", "100"]
         );
+        assert_eq!(texts(Scale::Linear, TickFormat::Whole, &[1.0, 2.0], 6), ["1", "2"]);
+        assert_eq!(texts(Scale::Linear, TickFormat::Whole, &[1.0, 4.0], 2), ["2", "4"]);
+        assert_eq!(texts(Scale::LinearFromZero, TickFormat::Whole, &[3.0], 7), ["0", "1", "2", "3"]);
         assert_eq!(texts(Scale::Linear, TickFormat::Seconds, &[0.0, 60.0], 5), ["0", "15", "30", "45", "60"]);
         assert_eq!(
             texts(Scale::Linear, TickFormat::Seconds, &[0.0, 2400.0], 5),
@@ -339,7 +348,12 @@ mod tests {
     }
 
     fn any_format() -> impl Strategy<Value = TickFormat> {
-        prop_oneof![Just(TickFormat::Number), Just(TickFormat::Bytes), Just(TickFormat::Seconds)]
+        prop_oneof![
+            Just(TickFormat::Number),
+            Just(TickFormat::Whole),
+            Just(TickFormat::Bytes),
+            Just(TickFormat::Seconds)
+        ]
     }
 
     proptest! {

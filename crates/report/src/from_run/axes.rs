@@ -160,7 +160,11 @@ pub fn axis(name: &str, values: &[Value]) -> Axis {
         label: title(name),
         unit: String::new(),
         scale: if is_log { Scale::Log2 } else { Scale::Linear },
-        format: if is_size(name) { TickFormat::Bytes } else { TickFormat::Number },
+        format: match is_size(name) {
+            true => TickFormat::Bytes,
+            false if numbers.iter().all(|number| number.fract() == 0.0) => TickFormat::Whole,
+            false => TickFormat::Number,
+        },
     }
 }
 
