@@ -48,8 +48,6 @@ struct WarmedTwin {
     key: Case,
     twin: Twin,
     is_preconditioned: bool,
-    /// Its caches hold something, though they may not hold all that they come to.
-    was_warmed: bool,
     warm: WarmCaches,
 }
 
@@ -133,15 +131,15 @@ impl<'a> Warming<'a> {
             let takes_drives = |one: &WarmedTwin| one.is_preconditioned && twin.copy_drives(&one.twin);
             let known_drives = drives_too && self.kept.taken_over(&key, takes_drives).is_some();
             self.is_preconditioned = known_drives || drives_too && precondition_drives(twin, self.case);
-            let takes_caches = |one: &WarmedTwin| one.was_warmed && twin.copy_caches(&one.twin);
+            let takes_caches = |one: &WarmedTwin| holds_anything(&one.twin) && twin.copy_caches(&one.twin);
             let known_caches = self.kept.taken_over(&key, takes_caches);
             self.warm = known_caches.unwrap_or_else(|| self.warm_all(twin));
             // Caches that only many more draws would fill are not drawn for again.
-            let was_warmed = known_caches.is_some() || holds_anything(twin);
-            let is_new = self.is_preconditioned && !known_drives || was_warmed && known_caches.is_none();
+            let is_new =
+                self.is_preconditioned && !known_drives || known_caches.is_none() && holds_anything(twin);
             if is_new {
                 let (is_preconditioned, warm) = (self.is_preconditioned, self.warm);
-                self.kept.keep(WarmedTwin { key, twin: twin.clone(), is_preconditioned, was_warmed, warm });
+                self.kept.keep(WarmedTwin { key, twin: twin.clone(), is_preconditioned, warm });
             }
         }
         self.read_filled = self.read_caches(twin).filled();

@@ -3,7 +3,7 @@
 use super::draws::{Draws, has_own_parts, is_in_passes};
 use crate::workload::loads;
 use load::Distribution::{NoRepeat, Uniform};
-use load::{Direction, Operation};
+use load::{Direction, LoadSpec, Operation};
 use plan::Case;
 use std::collections::BTreeSet;
 use twin::{ReadCacheFill, Twin};
@@ -14,6 +14,12 @@ const LOOK_IOS: u64 = 1 << 16;
 const SAME_MISSES: f64 = 0.02;
 /// Share of the sectors read that is nothing.
 const NOTHING: f64 = 1e-4;
+
+/// Loads of a case that read anything, each with its first job and its volume.
+fn loads_that_read(case: &Case) -> impl Iterator<Item = (&LoadSpec, u32, String)> {
+    let is_read = |spec: &LoadSpec| spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) > 0;
+    loads(case).into_iter().filter(move |(spec, ..)| is_read(spec))
+}
 
 /// Reads of a case, as far as caches see them.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +37,7 @@ impl Reads {
     pub fn of(case: &Case, twin: &Twin) -> Option<Reads> {
         let mut ranges = BTreeSet::new();
         let (mut is_skewed, mut has_passes, mut has_draws) = (false, false, false);
-        for (spec, first_job, volume) in loads(case) {
-            if spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) == 0 {
-                continue;
-            }
+        for (spec, first_job, volume) in loads_that_read(case) {
             let used_bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
             // Loads on one range read the same.
             ranges.insert((volume, spec.offset_bytes, used_bytes));
@@ -149,12 +152,9 @@ fn see_ranges(twin: &mut Twin, case: &Case, reads: Reads) {
     if twin.read_cache_fills().all(|fill| reads.sectors > fill.room_sectors) {
         return;
     }
-    for (spec, first_job, _) in loads(case) {
-        let is_read = spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread) > 0;
-        if is_read && !has_own_parts(spec) {
-            let bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
-            twin.warm_seen(first_job, spec.offset_bytes, bytes);
-        }
+    for (spec, first_job, _) in loads_that_read(case).filter(|(spec, ..)| !has_own_parts(spec)) {
+        let bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
+        twin.warm_seen(first_job, spec.offset_bytes, bytes);
     }
 }
 

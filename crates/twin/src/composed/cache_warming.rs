@@ -71,18 +71,19 @@ impl Model {
 
     /// Lets a cache on drives that keeps what is read a second time have seen a range of what a job addresses.
     pub fn warm_seen(&mut self, job: u32, offset_bytes: u64, length_bytes: u64) {
-        let (mut at_bytes, end_bytes) = (offset_bytes, offset_bytes + length_bytes);
+        let (mut offset_bytes, end_bytes) = (offset_bytes, offset_bytes + length_bytes);
         let mut pieces = Vec::new();
-        while at_bytes < end_bytes && self.services.is_some() && self.chain.is_none() {
-            let length_bytes = (end_bytes - at_bytes).min(SEEN_AT_ONCE_BYTES) as u32;
-            self.cut(
-                &Operation { direction: Direction::Read, job, offset_bytes: at_bytes, length_bytes },
-                &mut pieces,
-            );
-            at_bytes += u64::from(length_bytes);
-        }
-        if let Some(services) = &mut self.services {
-            pieces.iter().for_each(|one| services.see(one.address, u64::from(one.piece.length_bytes)));
+        while offset_bytes < end_bytes {
+            let length_bytes = (end_bytes - offset_bytes).min(SEEN_AT_ONCE_BYTES) as u32;
+            self.cut(&Operation { direction: Direction::Read, job, offset_bytes, length_bytes }, &mut pieces);
+            // A range of terabytes under a stripe of hosts is cut into hundreds of millions.
+            let Some(services) = self.services.as_mut().filter(|services| services.has_drive_cache()) else {
+                return;
+            };
+            for one in pieces.drain(..) {
+                services.see(one.address, u64::from(one.piece.length_bytes));
+            }
+            offset_bytes += u64::from(length_bytes);
         }
     }
 
