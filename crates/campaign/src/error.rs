@@ -94,6 +94,13 @@ impl Diagnostic for CampaignError {
 /// Event or setting of a twin that is nearest to a misspelt one, or how to run a plan without an event that an array does not have.
 fn suggestion(error: &TwinError) -> Option<String> {
     let (word, known) = match error {
+        // Settings have no dots.
+        TwinError::UnknownSetting { name, .. } if name.contains('.') => {
+            return Some(format!(
+                "keys of array files are changed in a copy, which `arraylab show array ARRAY` prints, and that is run as `twin:COPY.yaml`; `arraylab \
+                 what-if ARRAY --change {name}=…` asks what it gives"
+            ));
+        }
         TwinError::UnknownEvent { event, known } => (event, known),
         TwinError::UnknownSetting { name, known } => (name, known),
         TwinError::NoSuchEvent { .. } | TwinError::NoSuchPart { .. } => {
@@ -101,12 +108,6 @@ fn suggestion(error: &TwinError) -> Option<String> {
         }
         _ => return None,
     };
-    if word.contains('.') {
-        return Some(format!(
-            "`{word}` is a key of array files: change it in a copy, which `arraylab show array ARRAY` prints, and run `twin:COPY.yaml`; `arraylab \
-             what-if ARRAY --change {word}=…` asks what it gives"
-        ));
-    }
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let names = known.split(|letter| !is_name(letter)).filter(|name| !["", "and"].contains(name));
     plan::nearest(word, names).map(|name| format!("did you mean `{name}`?"))

@@ -160,10 +160,12 @@ pub fn axis(name: &str, values: &[Value]) -> Axis {
         label: title(name),
         unit: String::new(),
         scale: if is_log { Scale::Log2 } else { Scale::Linear },
-        format: match is_size(name) {
-            true => TickFormat::Bytes,
-            false if numbers.iter().all(|number| number.fract() == 0.0) => TickFormat::Whole,
-            false => TickFormat::Number,
+        format: if is_size(name) {
+            TickFormat::Bytes
+        } else if numbers.iter().all(|number| number.fract() == 0.0) {
+            TickFormat::Whole
+        } else {
+            TickFormat::Number
         },
     }
 }
