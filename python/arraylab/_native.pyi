@@ -1,6 +1,7 @@
 """Native part of the package; `arraylab` gives it its shape."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
 from typing_extensions import CapsuleType
@@ -10,6 +11,7 @@ __all__ = [
     "Run",
     "Stop",
     "Table",
+    "TemporaryDirectory",
     "Twin",
     "VERSION",
     "array_check",
@@ -27,6 +29,7 @@ __all__ = [
     "plan_names",
     "plan_parse",
     "plan_shards",
+    "remove_temporary_directories",
     "report_charts",
     "report_text",
 ]
@@ -66,6 +69,14 @@ class Histogram:
     def __len__(self) -> int: ...
     def __add__(self, value: Histogram, /) -> Histogram: ...
     def __radd__(self, value: Histogram, /) -> Histogram: ...
+
+@final
+class TemporaryDirectory:
+    """A directory that is removed with its object, at the latest when Python ends."""
+
+    def __new__(cls, path: str) -> TemporaryDirectory: ...
+    @property
+    def path(self) -> Path: ...
 
 @final
 class Stop:
@@ -155,5 +166,6 @@ def plan_parse(name: str, text: str) -> None: ...
 def plan_shards(
     name: str, text: str, stages: Sequence[str], only: Sequence[tuple[str, Sequence[str]]], set: Sequence[tuple[str, str]]
 ) -> int: ...
+def remove_temporary_directories() -> None: ...
 def report_charts(run: Run) -> list[tuple[str, str, str]]: ...
 def report_text(run: Run, format: str) -> str: ...

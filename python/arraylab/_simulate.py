@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from . import _native
@@ -19,12 +19,14 @@ from ._settings import text_of
 #: Length of a load that does not say how long it runs, in seconds.
 RUNTIME_S = 10
 
+atexit.register(_native.remove_temporary_directories)
+
 
 class Simulation(Run):
     """A simulated load: a run whose directory goes when the object goes."""
 
-    def __init__(self, directory: tempfile.TemporaryDirectory[str], array: Array, plan_text: str):
-        super().__init__(Path(directory.name) / "run")
+    def __init__(self, directory: _native.TemporaryDirectory, array: Array, plan_text: str):
+        super().__init__(directory.path / "run")
         self._kept = directory
         #: The array that was simulated.
         self.array = array
@@ -78,26 +80,23 @@ def simulate(
     plan: dict[str, Any] = {"title": "One load", "stages": {"simulate": stage}}
     if interval is not None:
         plan["watch"] = {"interval": interval}
-    directory = tempfile.TemporaryDirectory(prefix="arraylab-")
-    try:
-        root = Path(directory.name)
-        plan_text = json.dumps(plan, indent=2)
-        (root / "simulate.yaml").write_text(plan_text)
-        target = of._target(root) + "".join(f",{_switch(name, value)}" for name, value in (twin or {}).items())
-        _native.carry_out(
-            str(root / "simulate.yaml"),
-            [target],
-            str(root / "run"),
-            seed=seed,
-            exact=exact,
-            threads=1,
-            on_progress=progress,
-            stop=stop,
-        )
-        simulation = Simulation(directory, of, plan_text)
-    except BaseException:
-        directory.cleanup()
-        raise
+    # Goes with the simulation, or with what is raised.
+    directory = _native.TemporaryDirectory(tempfile.mkdtemp(prefix="arraylab-"))
+    root = directory.path
+    plan_text = json.dumps(plan, indent=2)
+    (root / "simulate.yaml").write_text(plan_text)
+    target = of._target(root) + "".join(f",{_switch(name, value)}" for name, value in (twin or {}).items())
+    _native.carry_out(
+        str(root / "simulate.yaml"),
+        [target],
+        str(root / "run"),
+        seed=seed,
+        exact=exact,
+        threads=1,
+        on_progress=progress,
+        stop=stop,
+    )
+    simulation = Simulation(directory, of, plan_text)
     state = simulation.case(0).state
     if state != "done":
         raise ArraylabError(simulation._native.error_of(0) or f"the load ended as {state}", 3)

@@ -201,6 +201,33 @@ print(min(looks[110:]) - min(looks[30:40]))
 """
 
 
+def test_a_directory_goes_without_python_code(tmp_path):
+    """Proves that a simulation's directory is removed with it and by no instruction of Python's, where a Ctrl-C would be lost, and at the
+    end of Python at the latest."""
+    simulation = arraylab.simulate("composite-flash", rw="randread", bs="4k", runtime=0.2)
+    directory = simulation.directory
+    assert directory.exists()
+    calls = []
+    sys.setprofile(lambda frame, event, _argument: calls.append(frame.f_code.co_name) if event == "call" else None)
+    del simulation
+    sys.setprofile(None)
+    assert calls == [] and not directory.parent.exists()
+
+    # One object that Python does not destroy when it ends, since a thread holds it, and one call that is refused.
+    script = textwrap.dedent("""
+        import arraylab, threading, time
+        held = arraylab.simulate('composite-flash', rw='randread', bs='4k', runtime=0.2)
+        threading.Thread(target=lambda held: time.sleep(60), args=(held,), daemon=True).start()
+        try:
+            arraylab.simulate('composite-flash', rw='randread', bs=5, runtime=0.2)
+        except arraylab.ArraylabError:
+            print("refused")
+    """)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", script], check=True, env=environment, capture_output=True, text=True)
+    assert ran.stdout == "refused\n" and list(tmp_path.iterdir()) == []
+
+
 def test_memory_goes_with_its_object():
     """Proves that 120 simulations and twins leave no memory behind: what the process holds grows by less than 5 MB over the last 80."""
     # A process of its own: in this one the memory of earlier tests (polars, Jupyter, threads) comes and goes by more than that.

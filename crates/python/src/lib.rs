@@ -17,6 +17,7 @@ mod histogram;
 mod plans;
 mod runs;
 mod table;
+mod temporary_directory;
 mod trace;
 
 #[pyo3::pymodule(gil_used = false)]
@@ -37,6 +38,8 @@ mod _native {
     use crate::runs::Run;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::temporary_directory::{TemporaryDirectory, remove_temporary_directories};
     #[pymodule_export]
     use crate::trace::Twin;
 
