@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 const EXCEPTIONS: &str = include_str!("documented_commands.txt");
 /// A block without a language holds commands where its first line begins with one of these.
@@ -88,6 +89,7 @@ fn documented_commands_succeed() {
     for page in pages(&root) {
         let text = fs::read_to_string(root.join(&page)).expect(&page);
         let directory = tempfile::tempdir().unwrap();
+        let began = Instant::now();
         for (language, block) in blocks(&text) {
             if language == "yaml"
                 && let Some(name) = block.strip_prefix("# file: ").and_then(|rest| rest.lines().next())
@@ -119,6 +121,7 @@ fn documented_commands_succeed() {
                 failures.push(format!("{page}: {}\n{script}{stderr}", output.status));
             }
         }
+        println!("{page}: {:.1} s", began.elapsed().as_secs_f64());
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(run >= 40, "only {run} commands were run");
