@@ -63,7 +63,7 @@ def test_notebooks(notebook, tmp_path, monkeypatch):
 
     read = nbformat.read(notebook, as_version=4)
     for cell in read.cells:
-        assert not cell.get("outputs") and not cell.get("execution_count"), "outputs are stripped: scripts/python/strip_notebooks.py"
+        assert not cell.get("outputs") and not cell.get("execution_count"), "outputs are stripped: jupyter nbconvert --clear-output --inplace"
     monkeypatch.chdir(tmp_path)
     NotebookClient(read, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in read.cells for output in cell.get("outputs", [])]

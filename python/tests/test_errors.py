@@ -5,6 +5,7 @@ import string
 
 import numpy as np
 import pytest
+from conftest import LONG
 
 import arraylab
 
@@ -60,14 +61,16 @@ EXPECTED = (arraylab.ArraylabError, TypeError, ValueError, OverflowError, Attrib
 
 
 def test_wrong_arguments_never_panic(example_run, tmp_path, monkeypatch):
-    """Proves that 10,000 calls of public functions with wrong arguments raise an error or work, and that none of them panics."""
+    """Proves that 10,000 calls (1,000 but in full) of public functions with wrong arguments raise an error or work, and that none of
+    them panics."""
     monkeypatch.chdir(tmp_path)
     rng = random.Random(1)
     public = calls(
         arraylab.open(example_run), arraylab.Twin("small-flash"), arraylab.Array.load("flashsystem-840"), arraylab.Plan.load("quick")
     )
     raised = worked = 0
-    for _ in range(10_000):
+    count = 10_000 if LONG else 1_000
+    for _ in range(count):
         function, most, keywords = rng.choice(public)
         given = [rng.choice(VALUES) for _ in range(rng.randint(0, most))]
         if rng.random() < 0.3:
@@ -82,7 +85,7 @@ def test_wrong_arguments_never_panic(example_run, tmp_path, monkeypatch):
             # polars raises its own kinds for wrong columns.
             assert type(error).__module__.startswith(("polars", "numpy")), (function, given, named, error)
             raised += 1
-    assert raised > 5_000 and worked > 100
+    assert raised > count / 2 and worked > count / 100
     print(f"{raised} refused, {worked} worked")
 
 
