@@ -18,6 +18,7 @@ mod examples;
 mod experiments;
 mod export;
 mod fits;
+mod host_balance;
 mod import;
 mod kept_levels;
 mod kills;
