@@ -61,7 +61,7 @@ EXPECTED = (arraylab.ArraylabError, TypeError, ValueError, OverflowError, Attrib
 
 
 def test_wrong_arguments_never_panic(example_run, tmp_path, monkeypatch):
-    """Proves that 10,000 calls (1,000 but in full) of public functions with wrong arguments raise an error or work, and that none of
+    """Proves that 10,000 calls of public functions with wrong arguments, in `make test` 1,000, raise an error or work, and that none of
     them panics."""
     monkeypatch.chdir(tmp_path)
     rng = random.Random(1)

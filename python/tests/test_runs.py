@@ -35,7 +35,7 @@ SHORTENED = [
     ("dorado-2100-g2-short", "dorado-2100-g2,shrink=400", ["runtime=0.5"], []),
 ]
 
-#: Those that take longest; in full alone.
+#: Those that take longest: compared in `make test-long` alone.
 IN_FULL = {"storpool", "e2700", "calibrate", "features", "snia-iops", "snia-demand-intensity", "snia-host-idle-recovery", "snia-write-saturation"}
 COMPARED = [one for one in SHORTENED if LONG or one[0] not in IN_FULL]
 
@@ -63,8 +63,8 @@ def same(cell, value):
 
 @pytest.mark.parametrize("shortened", COMPARED, ids=[one[0] for one in COMPARED])
 def test_frames_equal_the_command(tmp_path, shortened):
-    """Proves that results and findings of each shipped plan (11 of 19 but in full) have exactly the values of `--json`, and that CSV
-    and Parquet read back equal."""
+    """Proves that results and findings of each shipped plan, in `make test` of 11 of 19, have exactly the values of `--json`, and that
+    CSV and Parquet read back equal."""
     plan, twin, changed, only, *stages = shortened
     out = tmp_path / "run"
     words = [word for stage in sum(stages, []) for word in ("--stage", stage)]
@@ -99,7 +99,7 @@ def test_frames_equal_the_command(tmp_path, shortened):
 
 
 def test_no_shipped_plan_is_left_out():
-    """Proves that every plan that ships is among those whose frames are compared in full."""
+    """Proves that every plan that ships is among those whose frames `make test-long` compares."""
     assert IN_FULL < set(arraylab.plans())
     assert sorted(plan for plan, *_ in SHORTENED) == sorted(arraylab.plans())
 

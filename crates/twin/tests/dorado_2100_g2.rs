@@ -268,11 +268,12 @@ fn no_collection_no_cliff() {
 /// Proves that the mechanisms outside the drives that can be switched off act where they should.
 #[test]
 fn every_switch_acts() {
-    // A second of each is long against every queue here.
-    let runtime_s = if test_support::is_long() { 5 } else { 1 };
+    // A second is long against every queue here.
+    let part = if test_support::is_long() { 1 } else { 5 };
     let peak = |switches: &[(&str, &str)], bs_bytes, rwmixread, jobs, depth| {
-        let load = spec(bs_bytes, rwmixread, jobs, depth, runtime_s);
-        iops(&samples(switches, &LoadSpec { ramp_ns: load.runtime_ns / 2, ..load }))
+        let load = spec(bs_bytes, rwmixread, jobs, depth, 5);
+        let (ramp_ns, runtime_ns) = (load.ramp_ns / part, load.runtime_ns / part);
+        iops(&samples(switches, &LoadSpec { ramp_ns, runtime_ns, ..load }))
     };
     for (switch, bs_bytes, rwmixread, jobs, depth) in [
         ("host", 4096, 100, 1, 64),

@@ -1,7 +1,7 @@
 //! Published conclusions on small pieces of the twins, through plan, campaign, store and findings: each that asserts a
 //! difference holds, and is refuted when its mechanism is switched off.
 
-use crate::support::{json_lines, results, succeed};
+use crate::support::{full_or_tenth, json_lines, results, succeed};
 
 /// The verdicts of some claims on a piece of a plan on a twin.
 fn verdicts_of(plan: &str, target: &str, piece: &str, claims: &[&str]) -> Vec<(String, String)> {
@@ -31,9 +31,8 @@ fn expect(plan: &str, switches: &str, piece: &str, claims: &[&str], verdict: &st
 /// Settings of the Dorado's twin and a runtime in which it writes as many times its reserve as in some minutes: in `make test` a tenth of
 /// the room for a tenth of the time.
 fn minutes(minutes: u32) -> (&'static str, String) {
-    let (room, seconds) =
-        if test_support::is_long() { ("", minutes * 60) } else { (",shrink=10", minutes * 6) };
-    (room, format!("--set runtime={seconds}"))
+    let room = if test_support::is_long() { "" } else { ",shrink=10" };
+    (room, format!("--set runtime={}", full_or_tenth(minutes * 60)))
 }
 
 /// Proves that the Dorado's write cliff (D2) is there with its reserve and its garbage collection, and gone without either.
@@ -85,7 +84,8 @@ fn dorado_reads_fall_with_writes() {
     let piece = "--stage group-1 --only scenario=4 --only bs=4k";
     expect("dorado-2100-g2", room, &format!("{piece} {runtime}"), &["D7"], "holds");
     // Less than five minutes without a fall show nothing.
-    expect("dorado-2100-g2", ",gc=off", &format!("{piece} --set runtime=5m"), &["D7"], "refuted");
+    let long_enough = if test_support::is_long() { "8m" } else { "5m" };
+    expect("dorado-2100-g2", ",gc=off", &format!("{piece} --set runtime={long_enough}"), &["D7"], "refuted");
     let directory = tempfile::tempdir().unwrap();
     let plan = directory.path().join("dorado-2100-g2.yaml");
     std::fs::write(&plan, READS_APART).unwrap();
