@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use load::{
-    Arrival, Band, Direction, DirectionRates, DirectionSample, Distribution, LoadShape, LoadSpec, Pattern,
-    RateCurve, Schedule, SizeShare,
+    Arrival, Band, Direction, DirectionRates, DirectionSample, Distribution, LoadShape, LoadSpec,
+    NEVER_STOPPED, Pattern, RateCurve, Schedule, SizeShare,
 };
 use load_engine::{OpenTarget, RingCase, RingOptions, RingTargets};
 use storage_target::{Guard, Roots, TargetSpec, WritePermit, inspect};
@@ -165,7 +165,7 @@ fn by_twin(load: &LoadSpec) -> IssuedIos {
     let settings = serde_json::from_str("{\"exact\":\"on\"}").unwrap();
     let mut twin = twin::Twin::build(&array.description, &settings, load.seed).unwrap();
     let mut totals = [DirectionSample::default(), DirectionSample::default(), DirectionSample::default()];
-    twin.run(load, &mut |_, sample| {
+    twin.run(load, &NEVER_STOPPED, &mut |_, sample| {
         for (total, part) in totals.iter_mut().zip([&sample.read, &sample.write, &sample.trim]) {
             total.merge(part);
         }
@@ -387,7 +387,8 @@ fn addresses_are_spread_the_same() {
         let mut noting =
             RecordingDevice { now_ns: 0, pending: Default::default(), left: ADDRESS_IOS, blocks: Vec::new() };
         let short = LoadSpec { runtime_ns: RUNTIME_NS / 2, ..load.clone() };
-        load::run_simulated(&mut noting, &short, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        load::run_simulated(&mut noting, &short, &NEVER_STOPPED, &mut |_, _| ControlFlow::Continue(()))
+            .unwrap();
         near("simulation", fifths(noting.blocks.into_iter()));
         if fio::check_shape(&load).is_ok() {
             let file = own.join("fio-target");

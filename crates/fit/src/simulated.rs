@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use load::{Direction, DirectionSample, LoadSpec, Sample};
+use load::{Direction, DirectionSample, LoadSpec, NEVER_STOPPED, Sample};
 use plan::{Case, FigureOf, SettingScope};
 use twin::{ArrayDescription, Twin};
 
@@ -51,7 +51,7 @@ pub(crate) fn figures(
         }
     };
     let mut samples: Vec<Sample> = Vec::new();
-    twin.run(&load, &mut |_, sample| {
+    twin.run(&load, &NEVER_STOPPED, &mut |_, sample| {
         if !sample.is_ramp {
             samples.push(sample);
         }

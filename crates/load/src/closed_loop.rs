@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::recorder::Recorder;
 use crate::{Device, Direction, Generator, LoadSpec, Sample, SpecError};
@@ -23,6 +24,8 @@ pub(crate) struct ClosedLoop<'a, D> {
     /// Tags that the rate limit holds back, by the moment each may be issued. Empty without a limit.
     held_back: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
+    /// Raised from outside, it ends the loop before the next completion.
+    pub stop: &'a AtomicBool,
     /// Start of the next stretch on the device's clock.
     pub stretch_start_ns: u64,
     /// Next write position of each sequential job at the start of the stretch.
@@ -38,7 +41,7 @@ struct Slot {
 }
 
 impl<'a, D: Device> ClosedLoop<'a, D> {
-    pub fn new(device: &'a mut D, spec: &LoadSpec) -> Result<Self, SpecError> {
+    pub fn new(device: &'a mut D, spec: &LoadSpec, stop: &'a AtomicBool) -> Result<Self, SpecError> {
         let generator = Generator::new(spec, device.capacity_bytes())?;
         device.expect(spec.grain_bytes());
         device.declare_content(0, spec.shape.content);
@@ -55,6 +58,7 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
                 .collect(),
             held_back: BinaryHeap::with_capacity(outstanding),
             in_flight: 0,
+            stop,
             positions: Vec::new(),
         })
     }
@@ -70,7 +74,8 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
         }
     }
 
-    /// Goes on for as long as the recorder has intervals.
+    /// Goes on for as long as the recorder has intervals; broken off by the caller after one, or by `stop` within one, whose sample is
+    /// not handed out then.
     pub fn run(
         &mut self,
         recorder: &mut Recorder,
@@ -81,6 +86,9 @@ impl<'a, D: Device> ClosedLoop<'a, D> {
         self.stretch_start_ns = end_ns;
         self.generator.sequential_positions(&mut self.positions);
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
             let next_issue_ns = self.held_back.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
             // The end itself is not counted, and a moment's completions come before its issues.
             let until_ns = next_issue_ns.min(end_ns - 1);

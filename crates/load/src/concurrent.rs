@@ -5,6 +5,7 @@
 //! it issues alone.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use crate::issue_loop::{IssueLoop, IssuedLoad, LoopStop};
 use crate::{Device, LoadSpec, OUTSTANDING_LIMIT, Sample, SpecError};
@@ -43,13 +44,14 @@ pub fn first_jobs<'a>(specs: impl Iterator<Item = &'a LoadSpec>) -> Vec<u32> {
 }
 
 /// Runs several loads at once, each as [`crate::run_simulated`] runs one. `on_sample` is handed the number of the load that
-/// a sample is of; samples count from the start of all. The device's clock stands at the end of the sample's interval then.
+/// a sample is of; samples count from the start of all. `stop` breaks all of them off as it does there. The device's clock stands at the end of the sample's interval then.
 pub fn run_concurrent<D: Device>(
     device: &mut D,
     loads: &[SharedLoad<'_>],
+    stop: &AtomicBool,
     on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> LoadControl,
 ) -> Result<(), SpecError> {
-    let mut run = ConcurrentRun::new(device, loads)?;
+    let mut run = ConcurrentRun::new(device, loads, stop)?;
     run.issue.begin();
     run.run(on_sample);
     run.issue.drain();
@@ -70,7 +72,7 @@ fn interval_end_ns(load: &IssuedLoad) -> u64 {
 }
 
 impl<'a, D: Device> ConcurrentRun<'a, D> {
-    fn new(device: &'a mut D, loads: &[SharedLoad<'_>]) -> Result<Self, SpecError> {
+    fn new(device: &'a mut D, loads: &[SharedLoad<'_>], stop: &'a AtomicBool) -> Result<Self, SpecError> {
         let outstanding = loads.iter().map(|load| load.spec.outstanding()).fold(0, u64::saturating_add);
         if outstanding > OUTSTANDING_LIMIT {
             return Err(SpecError::OutOfRange {
@@ -80,7 +82,7 @@ impl<'a, D: Device> ConcurrentRun<'a, D> {
             });
         }
         let start_ns = device.now_ns();
-        let mut issue = IssueLoop::new(device, outstanding as usize);
+        let mut issue = IssueLoop::new(device, outstanding as usize, stop);
         for (load, first_job) in loads.iter().zip(first_jobs(loads.iter().map(|load| load.spec))) {
             let spec = load.spec;
             issue.device.declare_content(first_job, spec.shape.content);
@@ -96,7 +98,12 @@ impl<'a, D: Device> ConcurrentRun<'a, D> {
         while self.issue.loads.iter().any(|load| !load.is_over) {
             // No interval ends before the boundary, so none is handed out on the way to it.
             let stop = self.issue.run_until(self.boundary_ns, &mut |_, _| ControlFlow::Continue(()));
-            if stop == LoopStop::Reached && self.hand_out(on_sample).is_break() {
+            let is_broken_off = match stop {
+                LoopStop::BrokenOff => true,
+                LoopStop::Reached => self.hand_out(on_sample).is_break(),
+                LoopStop::Exhausted(_) => false,
+            };
+            if is_broken_off {
                 return;
             }
         }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::planned_io::{NEVER_NS, PlannedIo};
 use crate::recorder::Recorder;
@@ -89,7 +90,7 @@ pub(crate) enum LoopStop {
     Reached,
     /// Every I/O of every job has been answered, the last at this time of the device's clock: a trace that was replayed has ended.
     Exhausted(u64),
-    /// The caller has broken it off.
+    /// The caller has broken it off, after a sample or by the loop's `stop`.
     BrokenOff,
 }
 
@@ -105,11 +106,13 @@ pub(crate) struct IssueLoop<'a, D> {
     /// Tags whose I/O waits for its moment.
     pub waiting: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
+    /// Raised from outside, it ends the loop before the next completion.
+    pub stop: &'a AtomicBool,
 }
 
 impl<'a, D: Device> IssueLoop<'a, D> {
     /// A loop without a load.
-    pub fn new(device: &'a mut D, outstanding: usize) -> Self {
+    pub fn new(device: &'a mut D, outstanding: usize, stop: &'a AtomicBool) -> Self {
         IssueLoop {
             device,
             loads: Vec::new(),
@@ -117,6 +120,7 @@ impl<'a, D: Device> IssueLoop<'a, D> {
             first_tags: Vec::with_capacity(outstanding),
             waiting: BinaryHeap::with_capacity(outstanding),
             in_flight: 0,
+            stop,
         }
     }
 
@@ -154,6 +158,9 @@ impl<'a, D: Device> IssueLoop<'a, D> {
         on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
     ) -> LoopStop {
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return LoopStop::BrokenOff;
+            }
             let next_issue_ns = self.waiting.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
             let until_ns = next_issue_ns.min(end_ns - 1);
             if let Some(completion) = self.device.next_completion(until_ns) {

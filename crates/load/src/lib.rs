@@ -62,7 +62,7 @@ pub use shape::{
     BANDS_LIMIT, Band, Content, DirectionRates, Distribution, LoadShape, SIZE_CLASSES_LIMIT, STREAMS_LIMIT,
     SizeShare,
 };
-pub use simulate::run_simulated;
+pub use simulate::{NEVER_STOPPED, run_simulated};
 pub use spec::{IODEPTH_LIMIT, LoadSpec, NUMJOBS_LIMIT, OUTSTANDING_LIMIT, Pattern};
 pub use trace::{
     TRACE_LENGTH_LIMIT_BYTES, TRACE_LINE_LIMIT_BYTES, TRACE_RECORDS_LIMIT, TRACE_UNITS_LIMIT, Trace,

@@ -211,7 +211,7 @@ mod tests {
 
     fn run(spec: &LoadSpec) -> (RecordingDevice, Vec<Sample>) {
         let (mut device, mut samples) = (RecordingDevice::default(), Vec::new());
-        crate::run_simulated(&mut device, spec, &mut |_, sample| {
+        crate::run_simulated(&mut device, spec, &crate::NEVER_STOPPED, &mut |_, sample| {
             samples.push(sample);
             ControlFlow::Continue(())
         })

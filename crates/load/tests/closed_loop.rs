@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use load::{Completion, Device, IoError, LoadSpec, Operation, Pattern, Random, Sample, run_simulated};
+use load::{
+    Completion, Device, IoError, LoadSpec, NEVER_STOPPED, Operation, Pattern, Random, Sample, run_simulated,
+};
 
 /// One FIFO server with exponential service, before it a constant time of submission. Keeps a record of all it saw.
 struct Recorded {
@@ -97,7 +99,7 @@ fn spec() -> LoadSpec {
 
 fn samples_of(device: &mut Recorded, spec: &LoadSpec) -> Vec<Sample> {
     let mut samples = Vec::new();
-    run_simulated(device, spec, &mut |_, sample| {
+    run_simulated(device, spec, &NEVER_STOPPED, &mut |_, sample| {
         samples.push(sample);
         ControlFlow::Continue(())
     })
@@ -238,7 +240,7 @@ fn failures_are_counted_apart() {
 fn a_run_can_be_broken_off() {
     let mut device = Recorded::new(30_000.0, 0);
     let mut seen = 0;
-    run_simulated(&mut device, &spec(), &mut |_, _| {
+    run_simulated(&mut device, &spec(), &NEVER_STOPPED, &mut |_, _| {
         seen += 1;
         if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })

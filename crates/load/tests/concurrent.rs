@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use load::{
-    Completion, Device, LoadControl, LoadSpec, Operation, Pattern, Sample, SharedLoad, first_jobs,
-    run_concurrent, run_simulated,
+    Completion, Device, LoadControl, LoadSpec, NEVER_STOPPED, Operation, Pattern, Sample, SharedLoad,
+    first_jobs, run_concurrent, run_simulated,
 };
 
 const LATENCY_NS: u64 = 100_000;
@@ -72,7 +72,7 @@ fn spec(pattern: Pattern, numjobs: u32, iodepth: u32, seed: u64) -> LoadSpec {
 fn alone(spec: &LoadSpec) -> (Steady, Vec<Sample>) {
     let mut device = Steady::default();
     let mut samples = Vec::new();
-    run_simulated(&mut device, spec, &mut |_, sample| {
+    run_simulated(&mut device, spec, &NEVER_STOPPED, &mut |_, sample| {
         samples.push(sample);
         ControlFlow::Continue(())
     })
@@ -86,7 +86,7 @@ fn run_loads(
 ) -> (Steady, Vec<Vec<Sample>>) {
     let mut device = Steady::default();
     let mut samples = vec![Vec::new(); loads.len()];
-    run_concurrent(&mut device, loads, &mut |device: &mut Steady, load, sample| {
+    run_concurrent(&mut device, loads, &NEVER_STOPPED, &mut |device: &mut Steady, load, sample| {
         assert_eq!(device.now_ns + 1, sample.end_ns, "the clock stands where the interval ends");
         let control = control(load, &sample);
         samples[load].push(sample);
@@ -180,7 +180,7 @@ fn impossible_loads_are_refused() {
     let too_small = SharedLoad { capacity_bytes: 1024, ..shared(&small, 0) };
     for loads in [[shared(&deep, 0), shared(&small, 0)], [shared(&small, 0), too_small]] {
         let mut device = Steady::default();
-        let ran = run_concurrent(&mut device, &loads, &mut |_, _, _| LoadControl::Continue);
+        let ran = run_concurrent(&mut device, &loads, &NEVER_STOPPED, &mut |_, _, _| LoadControl::Continue);
         assert!(ran.is_err());
         assert!(device.submitted.is_empty());
     }

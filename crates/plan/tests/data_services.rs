@@ -25,7 +25,7 @@ mod volume_manager;
 mod wear;
 
 use common::{count, twin_of};
-use load::{Content, LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
+use load::{Content, LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
 use twin::Twin;
@@ -62,7 +62,7 @@ impl Total {
 
 fn run(twin: &mut Twin, load: &LoadSpec) -> Total {
     let mut total = Total { least_ns: u64::MAX, ..Total::default() };
-    run_simulated(twin, load, &mut |_, sample: Sample| {
+    run_simulated(twin, load, &NEVER_STOPPED, &mut |_, sample: Sample| {
         for direction in [&sample.read, &sample.write] {
             total.ios += direction.ios;
             total.errors += direction.errors;

@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::{count, load, twin_of};
-use load::{LoadSpec, Pattern, Sample, run_simulated};
+use load::{LoadSpec, NEVER_STOPPED, Pattern, Sample, run_simulated};
 use serde_json::json;
 use twin::Twin;
 
@@ -49,7 +49,7 @@ fn samples(twin: &mut Twin, rwmixread: u8, runtime_s: u64) -> Vec<Sample> {
         ..load(Pattern::Randrw, rwmixread, 8192, 8, runtime_s * SECOND_NS)
     };
     let mut samples = Vec::new();
-    run_simulated(twin, &spec, &mut |_, sample| {
+    run_simulated(twin, &spec, &NEVER_STOPPED, &mut |_, sample| {
         samples.push(sample);
         ControlFlow::Continue(())
     })
@@ -232,12 +232,12 @@ fn fast_forward_sees_the_loss_of_a_node() {
     };
     let (mut fast, mut exact) = (Vec::new(), Vec::new());
     let extrapolation = built()
-        .run(&spec, &mut |_, sample| {
+        .run(&spec, &NEVER_STOPPED, &mut |_, sample| {
             fast.push(sample);
             ControlFlow::Continue(())
         })
         .unwrap();
-    run_simulated(&mut built(), &spec, &mut |_, sample| {
+    run_simulated(&mut built(), &spec, &NEVER_STOPPED, &mut |_, sample| {
         exact.push(sample);
         ControlFlow::Continue(())
     })

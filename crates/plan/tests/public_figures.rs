@@ -4,7 +4,7 @@
 mod common;
 
 use common::{count, twin_of};
-use load::{LoadSpec, Pattern, Sample, run_simulated};
+use load::{LoadSpec, NEVER_STOPPED, Pattern, Sample, run_simulated};
 use std::ops::ControlFlow;
 use twin::Twin;
 
@@ -39,7 +39,7 @@ fn load(pattern: Pattern, bs_bytes: u32, iodepth: u32, runtime_s: u64) -> LoadSp
 /// I/Os a second of each interval, and the mean latency of all in milliseconds.
 fn run(twin: &mut Twin, load: &LoadSpec) -> (Vec<f64>, f64) {
     let (mut rates, mut ios, mut sum_ns) = (Vec::new(), 0, 0.0);
-    run_simulated(twin, load, &mut |_, sample: Sample| {
+    run_simulated(twin, load, &NEVER_STOPPED, &mut |_, sample: Sample| {
         let of_interval = [&sample.read, &sample.write];
         assert!(of_interval.iter().all(|direction| direction.errors == 0));
         let ended: u64 = of_interval.iter().map(|direction| direction.ios).sum();

@@ -1,6 +1,6 @@
 //! Random arrays of parts: laws that hold for every composition.
 
-use load::{LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -188,7 +188,7 @@ fn twin(description: &ArrayDescription, settings: &[(&str, &str)], seed: u64) ->
 
 fn run(twin: &mut Twin, load: &LoadSpec) -> Total {
     let mut total = Total { ios: 0, bytes: 0, errors: 0, latency_ns: 0.0 };
-    run_simulated(twin, load, &mut |_, sample: Sample| {
+    run_simulated(twin, load, &NEVER_STOPPED, &mut |_, sample: Sample| {
         if !sample.is_ramp {
             for direction in [&sample.read, &sample.write] {
                 total.ios += direction.ios;

@@ -1,6 +1,6 @@
 //! Random arrays whose pools are chains of replicas: laws that hold for every composition.
 
-use load::{LoadShape, LoadSpec, Pattern, Random, Sample, run_simulated};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -112,7 +112,7 @@ fn twin(description: &ArrayDescription, seed: u64) -> Twin {
 /// I/Os and errors of a load behind its ramp, and the mean latency in nanoseconds.
 fn run(twin: &mut Twin, load: &LoadSpec) -> (u64, u64, f64) {
     let (mut ios, mut errors, mut latency_ns) = (0, 0, 0.0);
-    run_simulated(twin, load, &mut |_, sample: Sample| {
+    run_simulated(twin, load, &NEVER_STOPPED, &mut |_, sample: Sample| {
         for direction in [&sample.read, &sample.write].into_iter().filter(|_| !sample.is_ramp) {
             ios += direction.ios;
             errors += direction.errors;

@@ -1,6 +1,6 @@
 //! Reports of runs in the store: a shipped plan on its twin, a device with failures, a run of a thousand cases.
 
-use load::{DirectionSample, Histogram, Sample};
+use load::{DirectionSample, Histogram, NEVER_STOPPED, Sample};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn twin_run(directory: &Path) -> RunReader {
         spec.interval_ns = 20_000_000;
         let mut load = LoadOutcome { name: "main".into(), ..LoadOutcome::default() };
         let mut samples = Vec::new();
-        load::run_simulated(&mut twin, &spec, &mut |_, sample| {
+        load::run_simulated(&mut twin, &spec, &NEVER_STOPPED, &mut |_, sample| {
             samples.push(sample);
             ControlFlow::Continue(())
         })

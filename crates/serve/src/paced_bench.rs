@@ -4,7 +4,9 @@ use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::ctl;
 use crate::run::bench_error;
 use crate::{Options, PacingErrorReport, ServeError, ServedArray, TwinSpec};
-use load::{Arrival, ArrivalProcess, Device as _, LoadShape, LoadSpec, Operation, Pattern, RateCurve};
+use load::{
+    Arrival, ArrivalProcess, Device as _, LoadShape, LoadSpec, NEVER_STOPPED, Operation, Pattern, RateCurve,
+};
 use serde_json::Map;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -306,7 +308,7 @@ fn simulate(point: &PacedPoint, twin: &TwinSpec, seconds: u32) -> Result<(f64, f
     let (mut ios, mut sum_ns) = (0, 0);
     let problem = |error: &dyn std::fmt::Display| bench_error("run the twin", error.to_string());
     let mut twin = build(point, twin)?;
-    let outcome = load::run_simulated(&mut twin, &spec, &mut |_, sample| {
+    let outcome = load::run_simulated(&mut twin, &spec, &NEVER_STOPPED, &mut |_, sample| {
         if sample.is_ramp {
             return ControlFlow::Continue(());
         }

@@ -1,6 +1,7 @@
 //! Digital twin: the device that an array is, with its settings and its schedule of events.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use load::{
     Completion, Device, Extrapolation, FastForward, LoadSpec, Operation, Sample, SpecError, run_fast_forward,
@@ -90,16 +91,18 @@ impl Twin {
         settings_of(&description.parts).into_iter().chain([EXACT]).collect()
     }
 
-    /// Runs a load on the twin: windows of it where that is enough, all of it where the twin was built with `exact: on`.
+    /// Runs a load on the twin: windows of it where that is enough, all of it where the twin was built with `exact: on`. `stop` breaks it
+    /// off as in [`run_simulated`].
     pub fn run(
         &mut self,
         spec: &LoadSpec,
+        stop: &AtomicBool,
         on_sample: &mut dyn FnMut(&mut Twin, Sample) -> ControlFlow<()>,
     ) -> Result<Extrapolation, SpecError> {
         if !self.is_exact {
-            return run_fast_forward(self, spec, on_sample);
+            return run_fast_forward(self, spec, stop, on_sample);
         }
-        run_simulated(self, spec, on_sample)?;
+        run_simulated(self, spec, stop, on_sample)?;
         Ok(Extrapolation::none(spec))
     }
 

@@ -4,7 +4,7 @@ mod common;
 
 use std::ops::ControlFlow;
 
-use load::{LoadShape, LoadSpec, Pattern, Sample};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Sample};
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Twin, TwinError};
 
@@ -42,7 +42,7 @@ fn samples(settings: &[(&str, &str)], spec: &LoadSpec) -> Vec<Sample> {
     let mut samples = Vec::new();
     build(settings)
         .unwrap()
-        .run(spec, &mut |_, sample| {
+        .run(spec, &NEVER_STOPPED, &mut |_, sample| {
             if !sample.is_ramp {
                 samples.push(sample);
             }

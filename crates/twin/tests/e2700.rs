@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Run, Total, array, counter, fast_forward_agrees, measure, parts, settings};
-use load::Pattern;
+use load::{NEVER_STOPPED, Pattern};
 use serde_json::Value;
 use twin::{ArrayDescription, Event, Twin};
 
@@ -269,7 +269,8 @@ fn fast_forward_agrees_with_exact() {
     let mut streams = twin(&[("layout", "raid6".into())]);
     let stream =
         Run { rwmixread: 50, numjobs: 2, ramp_s: 0, runtime_s: 60, ..run(Pattern::Rw, 512 * KIB, 8) };
-    let extrapolation = streams.run(&stream.spec(), &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+    let extrapolation =
+        streams.run(&stream.spec(), &NEVER_STOPPED, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
     assert_eq!(extrapolation.carried_ns, 0);
     let mut skipped = Vec::new();
     for (layout, pattern, bs_bytes, iodepth) in
@@ -294,7 +295,7 @@ fn the_sweep_of_the_write_cache_goes_on() {
     let minutes = |more: &[(&str, Value)]| {
         let mut samples = Vec::new();
         let mut twin = twin(&[settings, more].concat());
-        let run = twin.run(&load.spec(), &mut |_, sample| {
+        let run = twin.run(&load.spec(), &NEVER_STOPPED, &mut |_, sample| {
             samples.extend((!sample.is_ramp).then_some(sample));
             std::ops::ControlFlow::Continue(())
         });

@@ -6,7 +6,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::{Run, Total, array, counter, measure, parts, settings};
-use load::Pattern;
+use load::{NEVER_STOPPED, Pattern};
 use serde_json::Value;
 use twin::{ArrayDescription, Event, Twin, TwinError};
 
@@ -206,7 +206,7 @@ struct Tenth {
 fn by_tenth(twin: &mut Twin, run: &Run, rate_iops: f64, counted: &str) -> Vec<Tenth> {
     let spec = load::LoadSpec { rate_iops: Some(rate_iops), interval_ns: SECOND_NS / 10, ..run.spec() };
     let mut tenths = Vec::new();
-    load::run_simulated(twin, &spec, &mut |twin, sample| {
+    load::run_simulated(twin, &spec, &NEVER_STOPPED, &mut |twin, sample| {
         let direction = if sample.write.ios > 0 { &sample.write } else { &sample.read };
         tenths.push(Tenth {
             ios: sample.read.ios + sample.write.ios,
@@ -311,7 +311,7 @@ fn fast_forward_goes_through_an_update() {
     measure(&mut exact, &run);
     let exact = exact.take_notes();
     let mut fast = Vec::new();
-    twin.run(&run.spec(), &mut |twin, _| {
+    twin.run(&run.spec(), &NEVER_STOPPED, &mut |twin, _| {
         fast.extend(twin.take_notes());
         ControlFlow::Continue(())
     })
@@ -346,7 +346,7 @@ fn nothing_is_left_out_during_a_rebuild() {
         let mut exact = twin.clone();
         let run = Run { numjobs: 2, ..load(Pattern::Randread, 100, 90) };
         let (mut carried_s, mut notes) = (Vec::new(), Vec::new());
-        twin.run(&run.spec(), &mut |twin, sample| {
+        twin.run(&run.spec(), &NEVER_STOPPED, &mut |twin, sample| {
             carried_s.extend(sample.is_extrapolated.then_some(sample.start_ns / SECOND_NS));
             notes.extend(twin.take_notes());
             ControlFlow::Continue(())

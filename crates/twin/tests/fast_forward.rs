@@ -3,7 +3,7 @@
 mod common;
 
 use common::{array, settings};
-use load::{Histogram, LoadShape, LoadSpec, Pattern, Sample};
+use load::{Histogram, LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Sample};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use twin::{ArrayDescription, Event, Twin, bench_fast_forward};
@@ -43,7 +43,7 @@ fn run(twin: &mut Twin, load: &LoadSpec) -> Vec<Sample> {
 /// As many samples of a run, which is ended with the last one.
 fn first_samples(twin: &mut Twin, load: &LoadSpec, count: usize) -> Vec<Sample> {
     let mut samples = Vec::new();
-    twin.run(load, &mut |_, sample| {
+    twin.run(load, &NEVER_STOPPED, &mut |_, sample| {
         samples.push(sample);
         if samples.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })
@@ -122,7 +122,7 @@ fn nothing_is_skipped_before_a_chaotic_loss() {
             twin.schedule(20_000_000_000, Event::DriveFailure).unwrap();
         }
         let mut has_skipped = false;
-        twin.run(&load.spec(), &mut |_, sample| {
+        twin.run(&load.spec(), &NEVER_STOPPED, &mut |_, sample| {
             has_skipped |= sample.is_extrapolated;
             if sample.start_ns < 20_000_000_000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })

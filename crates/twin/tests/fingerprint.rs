@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use common::{array, settings};
-use load::{LoadShape, LoadSpec, Pattern, Sample};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Sample};
 use serde_json::Value;
 use twin::{Event, Twin};
 
@@ -88,7 +88,7 @@ impl Case {
             twin.schedule(self.runtime_ns / 3, event).unwrap();
         }
         let (mut samples, mut counters) = (Fingerprint::new(), Fingerprint::new());
-        twin.run(&self.spec(), &mut |_, sample| {
+        twin.run(&self.spec(), &NEVER_STOPPED, &mut |_, sample| {
             samples.sample(&sample);
             ControlFlow::Continue(())
         })

@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::{counted_samples as measure_on, iops, parts};
-use load::{DirectionSample, LoadSpec, Pattern, Sample};
+use load::{DirectionSample, LoadSpec, NEVER_STOPPED, Pattern, Sample};
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Event, Twin, TwinError};
 
@@ -278,7 +278,7 @@ fn fast_forward_ends_the_catching_up() {
         let mut twin = Twin::build(&description, &switches, 1).unwrap();
         twin.schedule(10_000_000_000, Event::FirmwareUpdate).unwrap();
         let mut samples = Vec::new();
-        twin.run(&load, &mut |_, sample| {
+        twin.run(&load, &NEVER_STOPPED, &mut |_, sample| {
             samples.push(sample);
             ControlFlow::Continue(())
         })

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{array, settings};
-use load::{LoadShape, LoadSpec, Pattern};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use twin::Twin;
@@ -31,7 +31,7 @@ fn busy(name: &str, host: &str, numjobs: u32, iodepth: u32) -> (f64, u64, f64) {
         shape: LoadShape::default(),
     };
     let mut ios = 0;
-    twin.run(&spec, &mut |_, sample| {
+    twin.run(&spec, &NEVER_STOPPED, &mut |_, sample| {
         ios += sample.read.ios;
         ControlFlow::Continue(())
     })

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Run, array, parts, settings};
-use load::{Arrival, LoadShape, LoadSpec, Pattern, Random};
+use load::{Arrival, LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Random};
 use serde_json::Map;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -111,7 +111,7 @@ fn light_run(description: &ArrayDescription, is_exact: bool, runtime_s: u64) -> 
     twin.schedule(10 * SECOND_NS, Event::DriveFailure).unwrap();
     let pattern = Pattern::Randread;
     let run = Run { pattern, rwmixread: 100, bs_bytes: 4096, numjobs: 1, iodepth: 1, ramp_s: 0, runtime_s };
-    let extrapolation = twin.run(&run.spec(), &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let extrapolation = twin.run(&run.spec(), &NEVER_STOPPED, &mut |_, _| ControlFlow::Continue(())).unwrap();
     (twin, extrapolation.carried_ns)
 }
 

@@ -6,7 +6,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::{array, settings};
-use load::{FastForward as _, LoadShape, LoadSpec, Pattern, Sample, run_simulated};
+use load::{FastForward as _, LoadShape, LoadSpec, NEVER_STOPPED, Pattern, Sample, run_simulated};
 use serde_json::Value;
 use twin::Twin;
 
@@ -34,7 +34,7 @@ fn samples(own: &[(&str, &str)], load: &LoadSpec) -> Vec<Sample> {
     let own: Vec<(&str, Value)> = own.iter().map(|&(name, value)| (name, value.into())).collect();
     let mut twin = Twin::build(&array("dorado-2100-g2"), &settings(&own), 1).unwrap();
     let mut all = Vec::new();
-    twin.run(load, &mut |_, sample| {
+    twin.run(load, &NEVER_STOPPED, &mut |_, sample| {
         all.push(sample);
         ControlFlow::Continue(())
     })
@@ -132,7 +132,7 @@ fn drives_that_begin_to_collect_end_a_level() {
     let load =
         LoadSpec { ramp_ns: 0, runtime_ns: SECOND_NS, interval_ns: SECOND_NS / 100, ..spec(65_536, 0, 8, 8) };
     let mut counts = Vec::new();
-    run_simulated(&mut twin, &load, &mut |twin: &mut Twin, _| {
+    run_simulated(&mut twin, &load, &NEVER_STOPPED, &mut |twin: &mut Twin, _| {
         counts.push(twin.change_count());
         ControlFlow::Continue(())
     })

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use common::{Run, array, counted_samples as samples, fast_forward_agrees, iops};
-use load::{Device, DirectionSample, Generator, LoadSpec, Operation, Pattern, Sample};
+use load::{Device, DirectionSample, Generator, LoadSpec, NEVER_STOPPED, Operation, Pattern, Sample};
 use serde_json::{Map, Value, json};
 use twin::{ArrayDescription, Twin, TwinError};
 
@@ -554,7 +554,7 @@ fn limits_are_kept_in_fast_forward() {
     twin.act(50 * SECOND_NS, "limit", &settings(json!({ "iops": "none" }))).unwrap();
     let mut rates = Vec::new();
     let extrapolation = twin
-        .run(&spec(Pattern::Randread, 4096, 16, 80 * SECOND_NS), &mut |_, sample| {
+        .run(&spec(Pattern::Randread, 4096, 16, 80 * SECOND_NS), &NEVER_STOPPED, &mut |_, sample| {
             rates.push(iops(&sample));
             ControlFlow::Continue(())
         })

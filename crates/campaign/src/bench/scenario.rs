@@ -3,7 +3,7 @@
 use super::process::{forget_peak_memory, peak_memory_bytes, thread_processor_ns};
 use crate::CampaignError;
 use diagnostic::Problem;
-use load::{LoadShape, LoadSpec, Pattern, run_simulated};
+use load::{LoadShape, LoadSpec, NEVER_STOPPED, Pattern, run_simulated};
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
 use twin::{ArrayDescription, Twin};
@@ -147,7 +147,7 @@ impl ScenarioTwin {
     /// Runs the load until so many I/Os are done; returns how many were, and in how much simulated time.
     fn simulate(&mut self, wanted_ios: u64) -> Result<(u64, u64), CampaignError> {
         let (mut ios, mut simulated_ns) = (0, 0);
-        run_simulated(&mut self.twin, &self.spec, &mut |_, sample| {
+        run_simulated(&mut self.twin, &self.spec, &NEVER_STOPPED, &mut |_, sample| {
             ios += sample.read.ios + sample.write.ios;
             simulated_ns = sample.end_ns;
             if ios < wanted_ios { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

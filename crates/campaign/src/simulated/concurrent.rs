@@ -6,6 +6,7 @@ use crate::CampaignError;
 use diagnostic::Problem;
 use load::{Extrapolation, Generator, LoadControl, LoadSpec, SharedLoad, first_jobs, run_concurrent};
 use plan::{Case, NamedLoad, SettingValues};
+use std::sync::atomic::AtomicBool;
 use twin::{Twin, TwinError};
 
 /// The settings in which loads of one twin may differ.
@@ -66,7 +67,12 @@ pub(super) fn check(twin: &mut Twin, case: &Case) -> Result<(), CampaignError> {
 }
 
 /// Runs the loads of a case, all of them simulated from end to end. Conditions of events are about the first load.
-pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) -> Result<CaseRun, Problem> {
+pub(super) fn run(
+    twin: &mut Twin,
+    case: &Case,
+    stop: &AtomicBool,
+    on_sample: &mut OnSample<'_>,
+) -> Result<CaseRun, Problem> {
     attach(twin, case).map_err(|error| Problem::from(error.to_string()))?;
     let capacities = first_jobs(specs(case)).into_iter().map(|job| twin.capacity_of_job_bytes(job));
     let shared: Vec<SharedLoad<'_>> = case
@@ -87,7 +93,7 @@ pub(super) fn run(twin: &mut Twin, case: &Case, on_sample: &mut OnSample<'_>) ->
         .zip(&ranges)
         .map(|(load, &range)| BytesMoved::new(load.ends_after, range))
         .collect();
-    let ran = run_concurrent(twin, &shared, &mut |twin: &mut Twin, number, sample| {
+    let ran = run_concurrent(twin, &shared, stop, &mut |twin: &mut Twin, number, sample| {
         let goes_on = number > 0 || timed_events.look(twin, &sample);
         let is_over = moved[number].is_over_after(&sample);
         match on_sample(twin, number, sample) || !goes_on {

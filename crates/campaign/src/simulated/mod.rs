@@ -15,7 +15,7 @@ use crate::message::{CaseEvent, Ended, Message, OwnedCounter};
 use crate::missed_event::MissedEvent;
 use crate::worker::{CaseJob, ONLY_LOAD, Worker};
 use diagnostic::{Problem, full_text};
-use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, Pattern, Sample, WallClock};
+use load::{AsFastAsPossible, Clock, Device as _, Extrapolation, NEVER_STOPPED, Pattern, Sample, WallClock};
 use plan::{Case, Preconditioning, SettingScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ impl Simulator {
                 for before in &job.predecessors {
                     pass(&mut twin, pause_ns);
                     let case = before.resolved_case.as_deref().unwrap_or(&cases[before.case_index as usize]);
-                    case_run::run(&mut twin, case, &mut |_, _, _| stop.load(Ordering::Relaxed))?;
+                    case_run::run(&mut twin, case, stop, &mut |_, _, _| false)?;
                     pause_ns = before.pause_ns;
                 }
                 twin
@@ -236,7 +236,7 @@ pub fn simulate_case(
     let mut twin = simulator.check_on(built.map_err(|source| twin_error(case, source))?, case)?;
     concurrent::check_single(&twin, case)?;
     on_begin(&mut twin);
-    let ran = case_run::run(&mut twin, case, on_sample)?;
+    let ran = case_run::run(&mut twin, case, &NEVER_STOPPED, on_sample)?;
     Ok(ran.extrapolation)
 }
 
@@ -347,7 +347,7 @@ impl Simulator {
             let begun_ns = twin.time_ns();
             let clock = start();
             let mut unwritten = UnwrittenReads::of(&twin);
-            let ran = case_run::run(&mut twin, case, &mut |twin, number, sample| {
+            let ran = case_run::run(&mut twin, case, stop, &mut |twin, number, sample| {
                 unwritten.look(twin, sample.is_ramp);
                 if !self.keep_time(&clock, sample.end_ns, stop) {
                     return true;
@@ -367,7 +367,7 @@ impl Simulator {
                     events: events(twin, begun_ns),
                     sample: Box::new(sample),
                 };
-                tx.send(message).is_err() || stop.load(Ordering::Relaxed)
+                tx.send(message).is_err()
             });
             let unrepaired = unrepaired_in_words(&twin);
             if cases.get(index + 1).is_some_and(|next| next.continues) {

@@ -21,6 +21,7 @@ mod spread;
 mod tests;
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use crate::closed_loop::ClosedLoop;
 use crate::simulate::ShapedLoad;
@@ -93,24 +94,25 @@ impl Extrapolation {
     }
 }
 
-/// Runs a load as [`run_simulated`] does, simulating as much of it as its results need. Loads that are short or whose demand
+/// Runs a load as [`run_simulated`] does, with its `stop`, simulating as much of it as its results need. Loads that are short or whose demand
 /// changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
 /// [`FastForward::can_skip_sequential`].
 pub fn run_fast_forward<D: FastForward>(
     device: &mut D,
     spec: &LoadSpec,
+    stop: &AtomicBool,
     on_sample: &mut dyn FnMut(&mut D, Sample) -> ControlFlow<()>,
 ) -> Result<Extrapolation, SpecError> {
     let whole_ns = spec.ramp_ns.saturating_add(spec.runtime_ns);
     let is_slow_to_show = !spec.pattern.is_random() && !device.can_skip_sequential();
     if whole_ns < LOAD_LEAST_NS || is_slow_to_show || !spec.shape.can_be_skipped(spec) {
-        run_simulated(device, spec, on_sample)?;
+        run_simulated(device, spec, stop, on_sample)?;
         return Ok(Extrapolation::none(spec));
     }
     if spec.shape.is_plain() {
-        Ok(run(ClosedLoop::new(device, spec)?, spec, on_sample))
+        Ok(run(ClosedLoop::new(device, spec, stop)?, spec, on_sample))
     } else {
-        Ok(run(ShapedLoad::new(device, spec)?, spec, on_sample))
+        Ok(run(ShapedLoad::new(device, spec, stop)?, spec, on_sample))
     }
 }
 

@@ -122,6 +122,9 @@ impl<'a> Progress<'a> {
             if self.at_ns < self.current.end_ns {
                 end = self.simulate_window(load);
             }
+            if load.is_stopped() {
+                return ControlFlow::Break(());
+            }
             if self.at_ns == self.current.end_ns {
                 self.count_pending();
                 self.claim(0.0);

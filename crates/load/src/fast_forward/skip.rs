@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 
 use super::FastForward;
 use crate::closed_loop::ClosedLoop;
@@ -30,6 +31,9 @@ pub(super) trait SimulatedLoad<D> {
     /// Issues the first I/Os.
     fn begin(&mut self);
 
+    /// True where the load is to end from outside: what [`SimulatedLoad::simulate`] returned last is incomplete.
+    fn is_stopped(&self) -> bool;
+
     /// Simulates the next `duration_ns` as one interval and returns what completed.
     fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
 
@@ -56,6 +60,10 @@ impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
 
     fn begin(&mut self) {
         ClosedLoop::begin(self);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
@@ -97,6 +105,10 @@ impl<D: FastForward> SimulatedLoad<D> for ShapedLoad<'_, D> {
 
     fn begin(&mut self) {
         self.issue.begin();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.issue.stop.load(Ordering::Relaxed)
     }
 
     fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {

@@ -1,8 +1,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use super::*;
-use crate::{Completion, LoadShape, Operation, Pattern};
+use crate::{
+    Arrival, ArrivalProcess, Completion, LoadControl, LoadShape, NEVER_STOPPED, Operation, Pattern,
+    RateCurve, SharedLoad, run_concurrent,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -14,6 +20,21 @@ struct FillingDevice {
     ios: u64,
     steady_at_ns: u64,
     under_way: BinaryHeap<Reverse<(u64, u32, u64)>>,
+    /// Raised when so many I/Os have been submitted, as another thread would.
+    stop: Option<(u64, Arc<AtomicBool>)>,
+}
+
+impl FillingDevice {
+    fn new(steady_at_ns: u64) -> Self {
+        FillingDevice {
+            now_ns: 0,
+            skipped_ns: 0,
+            ios: 0,
+            steady_at_ns,
+            under_way: BinaryHeap::new(),
+            stop: None,
+        }
+    }
 }
 
 impl Device for FillingDevice {
@@ -28,6 +49,9 @@ impl Device for FillingDevice {
     fn submit(&mut self, at_ns: u64, tag: u32, _operation: Operation) {
         self.now_ns = at_ns;
         self.ios += 1;
+        if let Some((_, stop)) = self.stop.as_ref().filter(|&&(at_ios, _)| at_ios == self.ios) {
+            stop.store(true, Ordering::Relaxed);
+        }
         let is_slow = at_ns + self.skipped_ns >= self.steady_at_ns && self.ios.is_multiple_of(500);
         // No two I/Os take quite as long.
         let latency_ns = if is_slow { 500_000 } else { 100_000 } + self.ios * 7919 % 1000;
@@ -77,11 +101,8 @@ impl FastForward for FillingDevice {
     fn apply_skipped_write(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
 }
 
-/// Proves that a level that was observed while a device still changed is not what counts for the time skipped after it, though rates and
-/// means hardly differ.
-#[test]
-fn levels_begin_anew_when_a_device_is_steady_at_last() {
-    let spec = LoadSpec {
+fn spec() -> LoadSpec {
+    LoadSpec {
         pattern: Pattern::Randread,
         rwmixread: 100,
         bs_bytes: 4096,
@@ -95,16 +116,17 @@ fn levels_begin_anew_when_a_device_is_steady_at_last() {
         interval_ns: 2 * SECOND_NS,
         seed: 1,
         shape: LoadShape::default(),
-    };
-    let mut device = FillingDevice {
-        now_ns: 0,
-        skipped_ns: 0,
-        ios: 0,
-        steady_at_ns: 30 * SECOND_NS,
-        under_way: BinaryHeap::new(),
-    };
+    }
+}
+
+/// Proves that a level that was observed while a device still changed is not what counts for the time skipped after it, though rates and
+/// means hardly differ.
+#[test]
+fn levels_begin_anew_when_a_device_is_steady_at_last() {
+    let spec = spec();
+    let mut device = FillingDevice::new(30 * SECOND_NS);
     let mut slow_shares = Vec::new();
-    let extrapolation = run_fast_forward(&mut device, &spec, &mut |_, sample| {
+    let extrapolation = run_fast_forward(&mut device, &spec, &NEVER_STOPPED, &mut |_, sample| {
         if sample.is_extrapolated {
             slow_shares.push(sample.read.latency.share_above(300_000.0));
         }
@@ -114,5 +136,53 @@ fn levels_begin_anew_when_a_device_is_steady_at_last() {
     assert!(extrapolation.carried_ns > 40 * SECOND_NS, "{extrapolation:?}");
     for share in slow_shares {
         assert!((share * 500.0 - 1.0).abs() < 0.2, "{share}");
+    }
+}
+
+/// Proves that a flag raised from outside ends each kind of loop between two I/Os, with the samples of the intervals that had ended and
+/// none of the one under way, and leaves nothing outstanding.
+#[test]
+fn loops_stop_within_an_interval() {
+    const STOP_AT_IOS: u64 = 100_000;
+    let rate = RateCurve::Constant { iops: 30_000.0 };
+    let arrival = Some(Arrival { process: ArrivalProcess::Poisson, rate });
+    let open_loop = LoadSpec { shape: LoadShape { arrival, ..LoadShape::default() }, ..spec() };
+    for spec in [spec(), open_loop] {
+        for way in ["run_simulated", "run_concurrent", "run_fast_forward"] {
+            let stop = Arc::new(AtomicBool::new(false));
+            // Never steady: nothing is skipped.
+            let mut device = FillingDevice::new(u64::MAX);
+            device.stop = Some((STOP_AT_IOS, stop.clone()));
+            let mut counted = Vec::new();
+            let mut count = |sample: Sample| counted.push(sample.read.ios);
+            let on_sample = &mut |_: &mut FillingDevice, sample| {
+                count(sample);
+                ControlFlow::Continue(())
+            };
+            match way {
+                "run_simulated" => run_simulated(&mut device, &spec, &stop, on_sample).unwrap(),
+                "run_fast_forward" => {
+                    run_fast_forward(&mut device, &spec, &stop, on_sample).unwrap();
+                }
+                _ => {
+                    let load =
+                        SharedLoad { spec: &spec, start_ns: 0, capacity_bytes: device.capacity_bytes() };
+                    let on_sample = &mut |_: &mut FillingDevice, _, sample| {
+                        count(sample);
+                        LoadControl::Continue
+                    };
+                    run_concurrent(&mut device, &[load], &stop, on_sample).unwrap();
+                }
+            }
+            let outstanding = spec.outstanding();
+            assert!(
+                (STOP_AT_IOS..STOP_AT_IOS + outstanding).contains(&device.ios),
+                "{way}: {} I/Os",
+                device.ios
+            );
+            assert!(device.under_way.is_empty(), "{way}");
+            // An interval has 60,000 arrivals, or 80,000 I/Os of 0.1 ms.
+            assert!(counted.len() == 1 && counted[0] > 50_000, "{way}: {counted:?}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use load::{LoadSpec, Pattern, Random, Sample, run_simulated};
+use load::{LoadSpec, NEVER_STOPPED, Pattern, Random, Sample, run_simulated};
 
 use super::{ARRAY, count, load, run, twin_of};
 
@@ -20,7 +20,7 @@ fn credits_never_exceed_their_bucket() {
     // 9,000 credits at 10,000 − 1,000 a second: a second of bursts.
     let mut rates = Vec::new();
     let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 4096, 32, 3000) };
-    run_simulated(&mut twin, &spec, &mut |_, sample: Sample| {
+    run_simulated(&mut twin, &spec, &NEVER_STOPPED, &mut |_, sample: Sample| {
         rates.push(sample.read.ios * 10);
         ControlFlow::Continue(())
     })
@@ -45,7 +45,7 @@ fn credits_last_as_the_published_rule_says() {
     let text = limited("iops: 300, burst_iops: 3000, io_credits: 54000");
     let mut rates = Vec::new();
     let spec = LoadSpec { interval_ns: 100_000_000, ..load(Pattern::Randread, 16_384, 32, 30_000) };
-    run_simulated(&mut twin_of(&text, &[]), &spec, &mut |_, sample: Sample| {
+    run_simulated(&mut twin_of(&text, &[]), &spec, &NEVER_STOPPED, &mut |_, sample: Sample| {
         rates.push(sample.read.ios);
         ControlFlow::Continue(())
     })

@@ -1,6 +1,6 @@
 //! Random cases of the fast-forward benchmark: an array with some parts changed, a load, and events.
 
-use load::{Arrival, Device as _, LoadSpec, Pattern, Random, Sample, run_simulated};
+use load::{Arrival, Device as _, LoadSpec, NEVER_STOPPED, Pattern, Random, Sample, run_simulated};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 
@@ -79,7 +79,7 @@ impl FastForwardCase {
             ios += sample.read.ios + sample.write.ios;
             ControlFlow::Continue(())
         };
-        run_simulated(&mut twin, &load, count).ok()?;
+        run_simulated(&mut twin, &load, &NEVER_STOPPED, count).ok()?;
         (ios > 0 && twin.capacity_bytes() > 0).then_some(ios as f64 / (TRIAL_NS as f64 / 1e9))
     }
 

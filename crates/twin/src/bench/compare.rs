@@ -1,6 +1,6 @@
 //! Fast-forward against exact simulation of the same case.
 
-use load::{Direction, Extrapolation, Histogram, LoadSpec, Random, Sample};
+use load::{Direction, Extrapolation, Histogram, LoadSpec, NEVER_STOPPED, Random, Sample};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -225,7 +225,7 @@ fn timed(
 }
 
 fn run(twin: &mut Twin, load: &LoadSpec, samples: &mut Vec<Sample>) -> Result<Extrapolation, TwinError> {
-    Ok(twin.run(load, &mut |_, sample| {
+    Ok(twin.run(load, &NEVER_STOPPED, &mut |_, sample| {
         samples.push(sample);
         ControlFlow::Continue(())
     })?)

@@ -174,7 +174,9 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use crate::composed::Model;
-    use load::{Arrival, Device, LoadShape, LoadSpec, Operation, Pattern, Sample, run_simulated};
+    use load::{
+        Arrival, Device, LoadShape, LoadSpec, NEVER_STOPPED, Operation, Pattern, Sample, run_simulated,
+    };
     use serde_json::{Map, Value};
     use std::ops::ControlFlow;
 
@@ -238,7 +240,7 @@ mod tests {
             shape,
         };
         let mut samples = Vec::new();
-        run_simulated(&mut model, &spec, &mut |model, sample| {
+        run_simulated(&mut model, &spec, &NEVER_STOPPED, &mut |model, sample| {
             samples.push(sample);
             if samples.len() == ahead_in_samples {
                 model.stop_lookahead();

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use load::{Completion, Device, LoadSpec, Operation, Pattern, Random, run_simulated};
+use load::{Completion, Device, LoadSpec, NEVER_STOPPED, Operation, Pattern, Random, run_simulated};
 
 use super::{EventQueue, Server};
 
@@ -74,7 +74,7 @@ fn balanced_closed_networks_follow_their_law() {
             shape: load::LoadShape::default(),
         };
         let mut ios = 0;
-        run_simulated(&mut device, &spec, &mut |_, sample| {
+        run_simulated(&mut device, &spec, &NEVER_STOPPED, &mut |_, sample| {
             if !sample.is_ramp {
                 ios += sample.read.ios;
             }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use load::{LoadSpec, Pattern, Sample, run_simulated};
+use load::{LoadSpec, NEVER_STOPPED, Pattern, Sample, run_simulated};
 use serde_json::{Map, Value};
 use twin::{ArrayDescription, Twin};
 
@@ -104,7 +104,7 @@ impl Total {
 /// The counted samples of a load on a twin, all of it simulated.
 pub fn counted_samples(twin: &mut Twin, spec: &LoadSpec) -> Vec<Sample> {
     let mut samples = Vec::new();
-    run_simulated(twin, spec, &mut |_, sample| {
+    run_simulated(twin, spec, &NEVER_STOPPED, &mut |_, sample| {
         if !sample.is_ramp {
             samples.push(sample);
         }
@@ -122,7 +122,7 @@ pub fn iops(sample: &Sample) -> f64 {
 /// Runs a load on a twin, all of it simulated.
 pub fn measure(twin: &mut Twin, run: &Run) -> Total {
     let mut total = run.total();
-    run_simulated(twin, &run.spec(), &mut |_, sample| {
+    run_simulated(twin, &run.spec(), &NEVER_STOPPED, &mut |_, sample| {
         total.add(sample);
         ControlFlow::Continue(())
     })
@@ -136,7 +136,7 @@ pub fn fast_forward_agrees(what: &str, twin: &Twin, run: &Run) -> bool {
     let mut fast = run.total();
     let extrapolation = twin
         .clone()
-        .run(&run.spec(), &mut |_, sample| {
+        .run(&run.spec(), &NEVER_STOPPED, &mut |_, sample| {
             fast.add(sample);
             ControlFlow::Continue(())
         })
