@@ -44,7 +44,8 @@ pub fn first_jobs<'a>(specs: impl Iterator<Item = &'a LoadSpec>) -> Vec<u32> {
 }
 
 /// Runs several loads at once, each as [`crate::run_simulated`] runs one. `on_sample` is handed the number of the load that
-/// a sample is of; samples count from the start of all. `stop` breaks all of them off as it does there. The device's clock stands at the end of the sample's interval then.
+/// a sample is of; samples count from the start of all. The device's clock stands at the end of the sample's interval then. `stop`
+/// breaks all of them off as it does there.
 pub fn run_concurrent<D: Device>(
     device: &mut D,
     loads: &[SharedLoad<'_>],

@@ -2,6 +2,7 @@
 //! the array's record.
 
 use crate::controlled::{Controlled, failed, refuse};
+use crate::event_names::{DRIVE_SLOW, SERVICE_START, SERVICE_STOP};
 use crate::live::LiveArray;
 use crate::reported_losses::model_drive;
 use crate::stopped_services::{STOPPED_SERVICES, drives_behind, service_of, stopped_services};
@@ -72,7 +73,7 @@ impl Controlled {
             return Ok(json!({}));
         }
         let arguments = Settings::from_iter([("service".to_owned(), Value::from(found.service))]);
-        self.act(if runs { "service-start" } else { "service-stop" }, &arguments)
+        self.act(if runs { SERVICE_START } else { SERVICE_STOP }, &arguments)
     }
 
     /// A drive takes so many times as long from now on.
@@ -94,7 +95,7 @@ impl Controlled {
     fn slow_model(&self, drive: u16, factor: f64) -> Result<Value, ResponseError> {
         let arguments =
             [("drive".to_owned(), model_drive(&self.live, drive)), ("factor".to_owned(), factor.into())];
-        self.act("drive-slow", &Settings::from_iter(arguments))
+        self.act(DRIVE_SLOW, &Settings::from_iter(arguments))
     }
 
     /// The model learns what had happened to the array before the start.
@@ -113,7 +114,7 @@ impl Controlled {
         }
         for service in stopped_services(&volume) {
             let arguments = Settings::from_iter([("service".to_owned(), Value::from(service))]);
-            self.note_refusal(self.act("service-stop", &arguments));
+            self.note_refusal(self.act(SERVICE_STOP, &arguments));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::chains::chains_of;
 use crate::controlled::{Controlled, VOLUME, failed, refuse};
+use crate::event_names::DRIVE_REPLACEMENT;
 use crate::events::Event;
 use crate::live::Scrub;
 use crate::opening::{LIMIT, TEMPLATE};
@@ -37,7 +38,7 @@ impl Controlled {
             return Err(refuse(ErrorKind::Refused, message));
         };
         let (action, mut arguments) = (action.to_owned(), arguments.clone());
-        if self.exports.has_named_volumes() && ["limit", "template"].contains(&action.as_str()) {
+        if self.exports.has_named_volumes() && [LIMIT, TEMPLATE].contains(&action.as_str()) {
             // As plans mean it: the volume under load.
             arguments.entry(VOLUME).or_insert_with(|| self.exports.chosen().into());
         }
@@ -130,7 +131,7 @@ impl Controlled {
                 if self.pacer.is_some() {
                     let _ = self.slow(drive, 1.0);
                 }
-                self.pass_to_model("drive-replacement", drive);
+                self.pass_to_model(DRIVE_REPLACEMENT, drive);
             }
             _ => {}
         }

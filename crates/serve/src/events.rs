@@ -1,5 +1,6 @@
 //! Events that can be triggered on a served array, by name and arguments.
 
+use crate::event_names::{DRIVE_FAILURE, DRIVE_REPLACEMENT, DRIVE_SLOW, SERVICE_START, SERVICE_STOP};
 use crate::verbs::{self, Scope};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError};
@@ -82,18 +83,18 @@ impl Event {
         Ok(match name {
             "fail" => Event::Fail { drive: drive()? },
             // In plans without a drive, the first.
-            "drive-failure" if !arguments.contains_key("drive") => Event::Fail { drive: 0 },
-            "drive-failure" => Event::Fail { drive: drive()? },
+            DRIVE_FAILURE if !arguments.contains_key("drive") => Event::Fail { drive: 0 },
+            DRIVE_FAILURE => Event::Fail { drive: drive()? },
             "pull" => Event::Pull { drive: drive()? },
-            "replace" | "drive-replacement" => Event::Replace { drive: drive()? },
-            "slow" | "drive-slow" => {
+            "replace" | DRIVE_REPLACEMENT => Event::Replace { drive: drive()? },
+            "slow" | DRIVE_SLOW => {
                 let factor = arguments.get("factor").and_then(Value::as_f64).filter(|factor| *factor >= 1.0);
                 let factor =
                     factor.ok_or_else(|| bad("`factor` is needed, a number from 1 on".to_owned()))?;
                 Event::Slow { drive: drive()?, factor }
             }
-            "stop" | "service-stop" => Event::Service { service: service()?, runs: false },
-            "start" | "service-start" => Event::Service { service: service()?, runs: true },
+            "stop" | SERVICE_STOP => Event::Service { service: service()?, runs: false },
+            "start" | SERVICE_START => Event::Service { service: service()?, runs: true },
             "create" => Event::Volume(VolumeOrder::Create {
                 name: volume().ok(),
                 size_bytes: size_bytes()?,
@@ -163,8 +164,7 @@ mod tests {
             json!(true),
             json!("\u{0}"),
         ];
-        let aliases =
-            ["drive-failure", "drive-replacement", "drive-slow", "service-stop", "service-start", "nothing"];
+        let aliases = [DRIVE_FAILURE, DRIVE_REPLACEMENT, DRIVE_SLOW, SERVICE_STOP, SERVICE_START, "nothing"];
         let names = verbs::VERBS.iter().map(|verb| verb.name).chain(aliases);
         let keys = [
             "drive",

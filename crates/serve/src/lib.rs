@@ -15,6 +15,7 @@ mod control_session;
 mod controlled;
 mod ctl;
 mod error;
+mod event_names;
 mod events;
 mod exports;
 mod live;

@@ -1,6 +1,7 @@
 //! Drive losses of the bytes, passed on to the model: those that a client asked for and those that the array found by itself.
 
 use crate::controlled::Controlled;
+use crate::event_names::DRIVE_FAILURE;
 use crate::reported_losses::{losses, model_drive};
 use diagnostic::text_with_causes;
 use driver::Settings;
@@ -13,7 +14,7 @@ impl Controlled {
         for (drive, reported) in volume.status().drives.iter().zip(reported.iter_mut()) {
             if losses(drive) > *reported {
                 *reported = losses(drive);
-                self.pass_to_model("drive-failure", drive.drive);
+                self.pass_to_model(DRIVE_FAILURE, drive.drive);
             }
         }
     }

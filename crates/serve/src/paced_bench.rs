@@ -2,6 +2,7 @@
 
 use crate::bench::{quick_directory, served_meanwhile, wait_for_fio};
 use crate::ctl;
+use crate::event_names::LIMIT;
 use crate::run::bench_error;
 use crate::{Options, PacingErrorReport, ServeError, ServedArray, TwinSpec};
 use load::{
@@ -187,7 +188,7 @@ fn measure(point: &PacedPoint, arrays: Option<&Path>, seconds: u32) -> Result<Pa
     let control = options.control_path();
     let ((iops, mean_ns), served) = served_meanwhile(array, &options, || {
         if let Rate::Limited { volume, iops } = point.rate {
-            ctl(&control, &["limit", volume, &format!("iops={iops}")].map(str::to_owned))?;
+            ctl(&control, &[LIMIT, volume, &format!("iops={iops}")].map(str::to_owned))?;
         }
         fio(point, &socket, seconds)
     })?;
@@ -245,7 +246,7 @@ fn build(point: &PacedPoint, twin: &TwinSpec) -> Result<Twin, ServeError> {
     let mut twin = twin.build()?;
     if let Rate::Limited { iops, .. } = point.rate {
         let limit = Map::from_iter([("iops".to_owned(), iops.into())]);
-        twin.act(0, "limit", &limit).map_err(|error| bench_error("run the twin", error.to_string()))?;
+        twin.act(0, LIMIT, &limit).map_err(|error| bench_error("run the twin", error.to_string()))?;
     }
     Ok(twin)
 }

@@ -1,5 +1,6 @@
 //! Table of control verbs, from which `ctl`, the control socket and the page read.
 
+use crate::event_names::{CONTROLLER_FAILOVER, FIRMWARE_UPDATE, LIMIT, TEMPLATE};
 use serde::Serialize;
 
 /// One thing to say.
@@ -144,12 +145,12 @@ pub(crate) const VERBS: &[VerbSpec] = &[
     harmful(verb(Scope::Bytes, "initialise", VOLUME, "makes all of the volume zero")),
     harmful(verb(Scope::Bytes, "delete", VOLUME, "the volume and its data are gone")),
     with_pairs(
-        verb(Scope::Model, "limit", VOLUME, "limits the volume; none lifts a limit"),
+        verb(Scope::Model, LIMIT, VOLUME, "limits the volume; none lifts a limit"),
         "iops=N|bw_bytes_per_s=N|…=none",
     ),
     verb(
         Scope::Model,
-        "template",
+        TEMPLATE,
         &[needed("volume", Kind::Volume), needed("template", Kind::Template)],
         "moves the volume to other classes of drives",
     ),
@@ -165,10 +166,10 @@ pub(crate) const VERBS: &[VerbSpec] = &[
         &[needed("service", Kind::Service)],
         "the service starts: its drives catch up and serve again",
     ),
-    verb(Scope::Model, "firmware-update", &[], "controllers leave and come back one after the other"),
+    verb(Scope::Model, FIRMWARE_UPDATE, &[], "controllers leave and come back one after the other"),
     verb(
         Scope::Model,
-        "controller-failover",
+        CONTROLLER_FAILOVER,
         &[needed("controller", Kind::Controller)],
         "the controller leaves and comes back, once",
     ),

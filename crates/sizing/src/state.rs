@@ -5,7 +5,7 @@ use array::LayoutKind;
 use plan::CaseEvent;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use twin::Twin;
+use twin::{Event, Twin};
 
 /// Time for which a phase lasts that is not to end, in seconds: a week, the longest of the array language.
 const FOR_EVER_S: u64 = 604_800;
@@ -112,9 +112,9 @@ impl State {
     }
 }
 
-fn event(action: &str, argument: &str, number: u32) -> CaseEvent {
+fn event(event: Event, argument: &str, number: u32) -> CaseEvent {
     let arguments: Map<String, Value> = std::iter::once((argument.to_owned(), json!(number))).collect();
-    CaseEvent { at_ns: 0, action: action.to_owned(), arguments }
+    CaseEvent { at_ns: 0, action: event.name().to_owned(), arguments }
 }
 
 /// The array without a drive of each group in turn, which is being rebuilt or not. Of a read cache only what it kept is lost.
@@ -131,9 +131,9 @@ fn drive_lost(array: &Configuration, is_rebuilt: bool) -> Vec<InState> {
     let groups = if parts.has_chains() { 0..1 } else { 0..parts.groups.len() };
     let without = |group: usize| {
         let drive = parts.drives_in(group).start;
-        let mut events = vec![event("drive-failure", "drive", drive)];
+        let mut events = vec![event(Event::DriveFailure, "drive", drive)];
         if is_rebuilt && !has_spare(parts, group) {
-            events.push(event("drive-replacement", "drive", drive));
+            events.push(event(Event::DriveReplacement, "drive", drive));
         }
         InState::Serves(Box::new(array.clone()), events)
     };
@@ -183,7 +183,7 @@ fn node_lost(array: &Configuration) -> InState {
     }
     let unbuilt = [("failover.path", 0), ("rebuild.delay", FOR_EVER_S)];
     match with_phases(array, &unbuilt) {
-        Some(array) => InState::Serves(Box::new(array), vec![event("node-failure", "node", 0)]),
+        Some(array) => InState::Serves(Box::new(array), vec![event(Event::NodeFailure, "node", 0)]),
         None => InState::NotModelled("its rebuild has no beginning that could be set".into()),
     }
 }
@@ -197,7 +197,9 @@ fn controller_lost(array: &Configuration) -> InState {
         return InState::Down("the array has one controller".into());
     }
     match with_phases(array, &[("failover.away", FOR_EVER_S), ("failover.path", 0)]) {
-        Some(array) => InState::Serves(Box::new(array), vec![event("controller-failover", "controller", 0)]),
+        Some(array) => {
+            InState::Serves(Box::new(array), vec![event(Event::ControllerFailover, "controller", 0)])
+        }
         None => InState::NotModelled("its controllers do not fail in the model".into()),
     }
 }
@@ -223,8 +225,8 @@ mod tests {
     /// rebuilt; and that the volumes of chains of replicas keep the drive that they had.
     #[test]
     fn drives_are_lost_of_each_group() {
-        let fails = |drive: u64| ("drive-failure".to_owned(), drive);
-        let replaced = |drive: u64| ("drive-replacement".to_owned(), drive);
+        let fails = |drive: u64| (Event::DriveFailure.name().to_owned(), drive);
+        let replaced = |drive: u64| (Event::DriveReplacement.name().to_owned(), drive);
         assert_eq!(ways("flash-and-disks", State::DriveLost), [vec![fails(0)], vec![fails(12)]]);
         assert_eq!(
             ways("flash-and-disks", State::Rebuilding),

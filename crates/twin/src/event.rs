@@ -63,8 +63,8 @@ impl Event {
         })
     }
 
-    /// Its name in plans.
-    pub fn name(self) -> &'static str {
+    /// Its name in plans, in records of runs and on the control socket: the one place where it is spelt.
+    pub const fn name(self) -> &'static str {
         match self {
             Event::FirmwareUpdate => "firmware-update",
             Event::DriveFailure => "drive-failure",

@@ -36,4 +36,5 @@ pub use error::TwinError;
 pub use event::{Event, TwinNote};
 pub use faults::{ControllerFaults, Faults, SetFaults};
 pub use settings::{SHRINK_LIMIT, Setting};
+pub use slow::DRIVE_SLOW;
 pub use twin::Twin;

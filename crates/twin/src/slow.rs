@@ -7,7 +7,7 @@ use crate::settings::bad;
 use crate::{TwinError, TwinNote};
 
 /// The event: a drive takes `factor` times as long as described for what it does; 1 is as described.
-pub(crate) const DRIVE_SLOW: &str = "drive-slow";
+pub const DRIVE_SLOW: &str = "drive-slow";
 const DRIVE: &str = "drive";
 const FACTOR: &str = "factor";
 

@@ -94,8 +94,8 @@ impl Extrapolation {
     }
 }
 
-/// Runs a load as [`run_simulated`] does, with its `stop`, simulating as much of it as its results need. Loads that are short or whose demand
-/// changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
+/// Runs a load as [`run_simulated`] does, simulating as much of it as its results need; `stop` breaks it off as it does there. Loads that
+/// are short or whose demand changes with time (bursts, profiles, traces) are simulated whole, and sequential ones on a device without
 /// [`FastForward::can_skip_sequential`].
 pub fn run_fast_forward<D: FastForward>(
     device: &mut D,

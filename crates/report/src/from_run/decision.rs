@@ -11,6 +11,7 @@ use findings::{
 };
 use serde_json::Value;
 use store::{CaseState, CaseStatus};
+use twin::Event;
 
 /// Of limits so many are named; the table of requirements has all.
 const NAMED_LIMIT: usize = 3;
@@ -46,19 +47,19 @@ pub fn of(source: &Source<'_>, found: Option<&Findings>) -> Result<Decision, Rep
 
 /// Failures that an array is bought to survive, by the action or the record of a plan's events, and as a reader knows them.
 const FAILURES: [(&str, &str); 6] = [
-    ("drive-failure", "a lost drive and its rebuild"),
+    (Event::DriveFailure.name(), "a lost drive and its rebuild"),
     (CONTROLLER_LOST, "a lost controller"),
     (NODE_LOST, "a lost node"),
     (PATH_LOST, "a lost path"),
     (MIRROR_LINK_LOST, "a lost link to the second array"),
-    ("firmware-update", "a firmware update"),
+    (Event::FirmwareUpdate.name(), "a firmware update"),
 ];
 /// Action that takes a controller away; controllers of a cluster are lost with their nodes.
-const CONTROLLER_LOST: &str = "controller-failover";
+const CONTROLLER_LOST: &str = Event::ControllerFailover.name();
 /// Action that takes a node of a cluster away.
-const NODE_LOST: &str = "node-failure";
+const NODE_LOST: &str = Event::NodeFailure.name();
 /// Action that takes away the link of a mirror.
-const MIRROR_LINK_LOST: &str = "mirror-link-failure";
+const MIRROR_LINK_LOST: &str = Event::MirrorLinkFailure.name();
 /// Record of a path that was lost, by whatever cause.
 const PATH_LOST: &str = "path-lost";
 

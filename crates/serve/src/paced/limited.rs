@@ -2,14 +2,12 @@
 
 use super::Model;
 use super::twin_spec::KnownVolume;
+use crate::event_names::LIMIT;
 use diagnostic::Problem;
 use load::{Device as _, Operation};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use twin::{Limit, Limiter};
-
-/// The event that sets a limit.
-pub(super) const LIMIT: &str = "limit";
 
 /// A volume as the model sees it.
 #[derive(Debug, Clone)]
@@ -149,7 +147,7 @@ pub(super) mod tests {
             ("volume".to_owned(), Value::from(volume)),
             ("iops".to_owned(), Value::from(iops)),
         ]);
-        model.act(now_ns, "limit", &arguments).unwrap();
+        model.act(now_ns, LIMIT, &arguments).unwrap();
     }
 
     /// Proves that a limit is kept to 1 % in every second from the first, that a change acts within 100 ms, and that a
@@ -212,7 +210,7 @@ pub(super) mod tests {
         assert_eq!(model.next_completion(SECOND_NS / 2), None);
         assert_eq!(model.wakes_at_ns(), SECOND_NS);
         let lifted = Map::from_iter([("iops".to_owned(), Value::from("none"))]);
-        model.act(SECOND_NS / 2, "limit", &lifted).unwrap();
+        model.act(SECOND_NS / 2, LIMIT, &lifted).unwrap();
         assert!(model.next_completion(SECOND_NS).is_some() && model.next_completion(SECOND_NS).is_some());
     }
 }

@@ -1,9 +1,10 @@
 //! Twin of a served array, with its volumes and limits.
 
-use super::limited::{LIMIT, Volume};
+use super::limited::Volume;
 use super::persistent_faults::PersistentFaults;
 use super::twin_spec::{KnownVolume, TwinSpec, described};
 use crate::ServeError;
+use crate::event_names::{LIMIT, TEMPLATE};
 use diagnostic::Problem;
 use load::{Completion, Device as _, Direction, Operation};
 use serde_json::{Map, Value, json};
@@ -13,8 +14,6 @@ use twin::{Faults, Twin, TwinCounter, TwinNote};
 /// Connections are the twin's jobs: so many of each volume differ.
 pub(super) const JOBS_OF_VOLUME: u32 = 1024;
 
-/// The event that gives a volume another template, and what tells which.
-const TEMPLATE: &str = "template";
 /// Name of the argument that tells which drive an event is about.
 const DRIVE: &str = "drive";
 /// The last so many notes are kept.
@@ -192,7 +191,7 @@ impl Model {
         }
         self.act_on_twin(now_ns, action, arguments)?;
         let name = |key: &str| arguments.get(key).and_then(Value::as_str);
-        if let (TEMPLATE, Some(template)) = (action, name(TEMPLATE)) {
+        if let (TEMPLATE, Some(template)) = (action, name("template")) {
             let volume =
                 self.volumes.iter_mut().find(|volume| Some(volume.known.name.as_str()) == name("volume"));
             if let Some(volume) = volume {

@@ -1,10 +1,11 @@
 //! Replacement of a running twin by one with other settings or volumes.
 
 use super::Model;
-use super::limited::{LIMIT, Volume};
+use super::limited::Volume;
 use super::model::JOBS_OF_VOLUME;
 use super::twin_spec::{KnownVolume, TwinSpec, described, limit_arguments};
 use crate::ServeError;
+use crate::event_names::LIMIT;
 use load::Device as _;
 use serde_json::{Map, Value};
 use twin::{Faults, Twin};

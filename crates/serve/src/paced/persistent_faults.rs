@@ -1,12 +1,7 @@
 //! Persistent faults: the state of parts that a replacement twin has to take over.
 
+use crate::event_names::{DRIVE_FAILURE, DRIVE_REPLACEMENT, DRIVE_SLOW, SERVICE_START, SERVICE_STOP};
 use serde_json::{Map, Value};
-
-const DRIVE_SLOW: &str = "drive-slow";
-const DRIVE_FAILURE: &str = "drive-failure";
-const DRIVE_REPLACEMENT: &str = "drive-replacement";
-const SERVICE_STOP: &str = "service-stop";
-const SERVICE_START: &str = "service-start";
 
 /// Actions that would bring a new twin into the state of the present one, in order.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@ use load::{Arrival, Device as _, LoadSpec, NEVER_STOPPED, Pattern, Random, Sampl
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 
-use crate::{ArrayDescription, Twin, TwinError};
+use crate::{ArrayDescription, DRIVE_SLOW, Event, Twin, TwinError};
 
 /// Length of a case's load, and of each interval.
 const RUNTIME_NS: u64 = 60_000_000_000;
@@ -92,12 +92,12 @@ impl FastForwardCase {
         let limit_iops = 500 + random.below(20_000);
         let volume = self.settings.get("volume").cloned().unwrap_or_else(|| "nvme".into());
         let choices = [
-            ("drive-failure", json!({})),
-            ("drive-failure", json!({})),
-            ("controller-failover", json!({})),
-            ("firmware-update", json!({})),
-            ("drive-slow", json!({ "drive": 1, "factor": factor })),
-            ("limit", json!({ "volume": volume, "iops": limit_iops })),
+            (Event::DriveFailure.name(), json!({})),
+            (Event::DriveFailure.name(), json!({})),
+            (Event::ControllerFailover.name(), json!({})),
+            (Event::FirmwareUpdate.name(), json!({})),
+            (DRIVE_SLOW, json!({ "drive": 1, "factor": factor })),
+            (Event::Limit.name(), json!({ "volume": volume, "iops": limit_iops })),
         ];
         let first = random.below(choices.len() as u64) as usize;
         let able = (0..choices.len()).map(|step| &choices[(first + step) % choices.len()]).find(
