@@ -25,7 +25,7 @@ pub(crate) struct ClosedLoop<'a, D> {
     held_back: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
     /// Raised from outside, it ends the loop before the next completion.
-    pub stop: &'a AtomicBool,
+    stop: &'a AtomicBool,
     /// Start of the next stretch on the device's clock.
     pub stretch_start_ns: u64,
     /// Next write position of each sequential job at the start of the stretch.

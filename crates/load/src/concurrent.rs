@@ -98,14 +98,10 @@ impl<'a, D: Device> ConcurrentRun<'a, D> {
     fn run(&mut self, on_sample: &mut dyn FnMut(&mut D, usize, Sample) -> LoadControl) {
         while self.issue.loads.iter().any(|load| !load.is_over) {
             // No interval ends before the boundary, so none is handed out on the way to it.
-            let stop = self.issue.run_until(self.boundary_ns, &mut |_, _| ControlFlow::Continue(()));
-            let is_broken_off = match stop {
-                LoopStop::BrokenOff => true,
-                LoopStop::Reached => self.hand_out(on_sample).is_break(),
-                LoopStop::Exhausted(_) => false,
-            };
-            if is_broken_off {
-                return;
+            match self.issue.run_until(self.boundary_ns, &mut |_, _| ControlFlow::Continue(())) {
+                LoopStop::BrokenOff => return,
+                LoopStop::Reached if self.hand_out(on_sample).is_break() => return,
+                LoopStop::Reached | LoopStop::Exhausted(_) => {}
             }
         }
     }

@@ -107,7 +107,7 @@ pub(crate) struct IssueLoop<'a, D> {
     pub waiting: BinaryHeap<Reverse<(u64, u32)>>,
     in_flight: u64,
     /// Raised from outside, it ends the loop before the next completion.
-    pub stop: &'a AtomicBool,
+    stop: &'a AtomicBool,
 }
 
 impl<'a, D: Device> IssueLoop<'a, D> {

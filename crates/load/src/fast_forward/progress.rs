@@ -120,10 +120,7 @@ impl<'a> Progress<'a> {
                 self.skip(load, end);
             }
             if self.at_ns < self.current.end_ns {
-                end = self.simulate_window(load);
-            }
-            if load.is_stopped() {
-                return ControlFlow::Break(());
+                end = self.simulate_window(load)?;
             }
             if self.at_ns == self.current.end_ns {
                 self.count_pending();
@@ -137,8 +134,11 @@ impl<'a> Progress<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Simulates a window, counts it and tells the level of it.
-    fn simulate_window<D: FastForward>(&mut self, load: &mut impl SimulatedLoad<D>) -> Option<WindowEnd> {
+    /// Simulates a window, counts it and tells the level of it; returns its end where a skip may follow.
+    fn simulate_window<D: FastForward>(
+        &mut self,
+        load: &mut impl SimulatedLoad<D>,
+    ) -> ControlFlow<(), Option<WindowEnd>> {
         let left_ns = self.current.end_ns - self.at_ns;
         let window_ns = self.window_ns.min(left_ns);
         // Only what a skip may follow is extrapolated from.
@@ -146,7 +146,7 @@ impl<'a> Progress<'a> {
         if can_be_followed {
             load.device().begin_window();
         }
-        let window = load.simulate(self.spec, window_ns);
+        let window = load.simulate(self.spec, window_ns)?;
         let ios = all_answered(&window);
         self.completed += ios;
         let latencies_ns: u128 =
@@ -165,7 +165,8 @@ impl<'a> Progress<'a> {
         }
         self.window_ns = self.next_window_ns(window_ns, ios);
         let rate = self.level.rate().unwrap_or(0.0);
-        can_be_followed.then_some(WindowEnd { window_ns, ios, rate, left_ns: self.end_ns - self.at_ns })
+        let end = WindowEnd { window_ns, ios, rate, left_ns: self.end_ns - self.at_ns };
+        ControlFlow::Continue(can_be_followed.then_some(end))
     }
 
     /// Adds a window to the level, or checks the level by it.

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
 
 use super::FastForward;
 use crate::closed_loop::ClosedLoop;
@@ -31,11 +30,8 @@ pub(super) trait SimulatedLoad<D> {
     /// Issues the first I/Os.
     fn begin(&mut self);
 
-    /// True where the load is to end from outside: what [`SimulatedLoad::simulate`] returned last is incomplete.
-    fn is_stopped(&self) -> bool;
-
-    /// Simulates the next `duration_ns` as one interval and returns what completed.
-    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample;
+    /// Simulates the next `duration_ns` as one interval and returns what completed; breaks where the load was stopped within it.
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> ControlFlow<(), Sample>;
 
     /// True where the `ios` of the last `duration_ns` made up for what could not be issued before, or arrivals wait for a slot of
     /// their queue: such a rate does not last.
@@ -62,17 +58,13 @@ impl<D: FastForward> SimulatedLoad<D> for ClosedLoop<'_, D> {
         ClosedLoop::begin(self);
     }
 
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> ControlFlow<(), Sample> {
         let mut window = Sample::default();
-        let _ = self.run(&mut recorder_of(spec, duration_ns), &mut |_, sample| {
+        self.run(&mut recorder_of(spec, duration_ns), &mut |_, sample| {
             window = sample;
             ControlFlow::Continue(())
-        });
-        window
+        })?;
+        ControlFlow::Continue(window)
     }
 
     fn is_catching_up(&mut self, ios: u64, duration_ns: u64) -> bool {
@@ -107,17 +99,13 @@ impl<D: FastForward> SimulatedLoad<D> for ShapedLoad<'_, D> {
         self.issue.begin();
     }
 
-    fn is_stopped(&self) -> bool {
-        self.issue.stop.load(Ordering::Relaxed)
-    }
-
-    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> Sample {
+    fn simulate(&mut self, spec: &LoadSpec, duration_ns: u64) -> ControlFlow<(), Sample> {
         let mut window = Sample::default();
-        let _ = self.run(recorder_of(spec, duration_ns), &mut |_, sample| {
+        self.run(recorder_of(spec, duration_ns), &mut |_, sample| {
             window = sample;
             ControlFlow::Continue(())
-        });
-        window
+        })?;
+        ControlFlow::Continue(window)
     }
 
     /// In open loop, whether a job has arrivals that wait for a slot of its queue.
