@@ -2,10 +2,9 @@
 
 use crate::chains::chains_of;
 use crate::controlled::{Controlled, VOLUME, failed, refuse};
-use crate::event_names::DRIVE_REPLACEMENT;
+use crate::event_names::{DRIVE_REPLACEMENT, LIMIT, TEMPLATE};
 use crate::events::Event;
 use crate::live::Scrub;
-use crate::opening::{LIMIT, TEMPLATE};
 use diagnostic::{Problem, full_text};
 use driver::Settings;
 use driver::protocol::{ErrorKind, ResponseError, Verb};

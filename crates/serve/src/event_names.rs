@@ -1,4 +1,4 @@
-//! Names of events of an array's model, as its twin spells them.
+//! Names of events of an array's model, as its twin spells them. A volume's limit and template are kept with it under theirs.
 
 use twin::Event;
 

@@ -2,14 +2,11 @@
 
 use crate::array::ServedArray;
 use crate::chains::{chains_of, drives_of_free, drives_of_pool};
+use crate::event_names::TEMPLATE;
 use crate::power::PowerCutStore;
 use crate::stopped_services::stop_drives;
 use serde_json::{Map, Value};
 use volume::{Run, Volume, VolumeError, VolumeMap};
-
-/// Under these a volume's limit and template are kept with it.
-pub(crate) const LIMIT: &str = "limit";
-pub(crate) const TEMPLATE: &str = "template";
 
 /// The volumes of an array as it was left, or as it begins.
 fn begin(volume: &Volume, array: &ServedArray) -> Result<VolumeMap, VolumeError> {

@@ -4,8 +4,9 @@
 use crate::array::ServedArray;
 use crate::chains::chains_of;
 use crate::controlled::{Controlled, failed, refuse};
+use crate::event_names::{LIMIT, TEMPLATE};
 use crate::events::VolumeOrder;
-use crate::opening::{LIMIT, TEMPLATE, prefer_by_template};
+use crate::opening::prefer_by_template;
 use crate::paced::KnownVolume;
 use crate::reported_losses::lost_drives;
 use crate::thin::free_bytes;

@@ -63,7 +63,7 @@ impl Event {
         })
     }
 
-    /// Its name in plans, in records of runs and on the control socket: the one place where it is spelt.
+    /// Its name in plans, in records of runs and on the control socket.
     pub const fn name(self) -> &'static str {
         match self {
             Event::FirmwareUpdate => "firmware-update",

@@ -191,7 +191,7 @@ impl Model {
         }
         self.act_on_twin(now_ns, action, arguments)?;
         let name = |key: &str| arguments.get(key).and_then(Value::as_str);
-        if let (TEMPLATE, Some(template)) = (action, name("template")) {
+        if let (TEMPLATE, Some(template)) = (action, name(TEMPLATE)) {
             let volume =
                 self.volumes.iter_mut().find(|volume| Some(volume.known.name.as_str()) == name("volume"));
             if let Some(volume) = volume {
