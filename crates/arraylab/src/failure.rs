@@ -22,6 +22,8 @@ pub enum Failure {
     Refused(Box<dyn Diagnostic>),
     /// Something that had begun failed.
     Failed(Box<dyn Diagnostic>),
+    /// Interrupted before there was anything to print or keep.
+    Interrupted(Box<dyn Diagnostic>),
     /// The reader of our output has gone: not worth a word.
     OutputClosed,
 }
@@ -57,6 +59,10 @@ impl Failure {
             Failure::Failed(error) => {
                 print_error(error.as_ref());
                 ExitCode::from(FAILED)
+            }
+            Failure::Interrupted(error) => {
+                print_error(error.as_ref());
+                interrupted()
             }
             Failure::OutputClosed => ExitCode::SUCCESS,
         }

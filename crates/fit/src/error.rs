@@ -34,6 +34,9 @@ pub enum FitError {
         /// Error of the twin, in words.
         why: String,
     },
+    /// The fit was interrupted before the array as it is was simulated.
+    #[error("interrupted before the array as it is was simulated; nothing was fitted")]
+    Interrupted,
     /// The search itself failed.
     #[error("the search failed: {0}")]
     Search(String),

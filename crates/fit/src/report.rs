@@ -15,7 +15,7 @@ pub enum Outcome {
     OutOfEvaluations,
     /// The search used up its time.
     OutOfTime,
-    /// The search was interrupted.
+    /// The search was interrupted: the best values so far, without the rows held out.
     Interrupted,
 }
 
@@ -76,9 +76,15 @@ impl FitReport {
     /// Describes the data of the fit, as the array's text names the source of the fitted values. `files` are those that the
     /// rows were read from.
     pub fn fitted_to(&self, files: &[String]) -> String {
+        let files = files.join(", ");
+        if self.outcome == Outcome::Interrupted {
+            return format!(
+                "arraylab fit to {files}, interrupted after {} evaluations, not tried on figures held out",
+                self.evaluations
+            );
+        }
         format!(
-            "arraylab fit to {}, {} of {} figures held out with seed {}",
-            files.join(", "),
+            "arraylab fit to {files}, {} of {} figures held out with seed {}",
             self.held_out.figures,
             self.points.len(),
             self.seed
@@ -137,14 +143,15 @@ pub struct FoldsReport {
     pub unseen: Side,
     /// The errors of the figures that the values were fitted to, over all folds.
     pub fitted: Side,
-    /// The parameters of each fold: how far apart they are says how well the rows tell them.
+    /// The parameters of each finished fold: how far apart they are says how well the rows tell them.
     pub parameters: Vec<Vec<FittedParameter>>,
-    /// The outcome of each fold's search.
+    /// The outcome of each fold's search; those that an interruption left unfinished come last and have no figures.
     pub outcomes: Vec<Outcome>,
 }
 
 impl FoldsReport {
-    pub(crate) fn new(folds: Vec<FitReport>) -> FoldsReport {
+    /// Of the finished folds, out of `of`.
+    pub(crate) fn new(folds: Vec<FitReport>, of: usize) -> FoldsReport {
         let seen: Vec<PointReport> = folds
             .iter()
             .flat_map(|fold| fold.points.iter().filter(|point| !point.is_held_out).cloned())
@@ -154,11 +161,13 @@ impl FoldsReport {
             .filter_map(|index| folds.iter().map(|fold| &fold.points[index]).find(|point| point.is_held_out))
             .cloned()
             .collect();
+        let mut outcomes: Vec<Outcome> = folds.iter().map(|fold| fold.outcome).collect();
+        outcomes.resize(of, Outcome::Interrupted);
         FoldsReport {
             unseen: FitReport::side(&points, true),
             fitted: FitReport::side(&seen, false),
             points,
-            outcomes: folds.iter().map(|fold| fold.outcome).collect(),
+            outcomes,
             parameters: folds.into_iter().map(|fold| fold.parameters).collect(),
         }
     }

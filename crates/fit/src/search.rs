@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use argmin::core::{CostFunction, Executor};
 use argmin::solver::neldermead::NelderMead;
@@ -72,22 +73,27 @@ pub struct Progress<'a> {
     pub best: &'a [FittedParameter],
 }
 
-/// Fits. `on_progress` hears of every evaluation and may stop the search with an outcome; it then reports the best so far.
+/// Fits. `on_progress` hears of every evaluation and breaks where the search's time is over; the best so far is then simulated
+/// for the rows held out. `stop`, raised by another thread, breaks off what is being simulated: the best so far is returned without
+/// these rows ([`Outcome::Interrupted`]), and before there is one [`FitError::Interrupted`].
 pub fn fit(
     task: &Fit<'_>,
-    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<FitReport, FitError> {
     let held_out = held_out(task)?;
-    fit_to(task, &held_out, on_progress)
+    fit_to(task, &held_out, stop, on_progress)
 }
 
 /// Fits as often as there are folds, each time without one fold of the measured cases, and tells how the twin then does on
-/// that one: every figure is predicted once by values that never saw its case. `on_progress` counts over all folds; a
-/// search that is stopped leaves its fold, and those after it, with the best values so far.
+/// that one: every figure is predicted once by values that never saw its case. `on_progress` counts over all folds; where it breaks,
+/// this fold and those after it have the best values so far. Folds that `stop` leaves unfinished are not reported; where that is all,
+/// it returns [`FitError::Interrupted`].
 pub fn fit_folds(
     task: &Fit<'_>,
     folds: u32,
-    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<FoldsReport, FitError> {
     let count = task.rows.count();
     let wanted = folds as usize;
@@ -107,32 +113,43 @@ pub fn fit_folds(
         let before = task.evaluations * fold as u32;
         let mut on_fold =
             |progress: Progress<'_>| on_progress(Progress { done: before + progress.done, of, ..progress });
-        reports.push(fit_to(task, &held_out, &mut on_fold)?);
+        match fit_to(task, &held_out, stop, &mut on_fold) {
+            Ok(report) if report.outcome == Outcome::Interrupted => break,
+            Err(FitError::Interrupted) => break,
+            report => reports.push(report?),
+        }
     }
-    Ok(FoldsReport::new(reports))
+    if reports.is_empty() { Err(FitError::Interrupted) } else { Ok(FoldsReport::new(reports, wanted)) }
 }
 
 fn fit_to(
     task: &Fit<'_>,
     held_out: &[bool],
-    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<FitReport, FitError> {
     let (training, kept): (Vec<_>, Vec<_>) =
         task.rows.points.iter().zip(held_out).partition(|(_, is_held_out)| !**is_held_out);
     let training: Vec<&MeasuredPoint> = training.into_iter().map(|(point, _)| point).collect();
     let kept: Vec<&MeasuredPoint> = kept.into_iter().map(|(point, _)| point).collect();
     // What fails with the present values would fail with all: said before the search.
-    let before_training = all_figures(task.array, &training, task)?;
-    let before_kept = all_figures(task.array, &kept, task)?;
+    let before_training = all_figures(task.array, &training, task, stop)?;
+    let before_kept = all_figures(task.array, &kept, task, stop)?;
+    let first_cost = cost(&training, &before_training);
     let problem = Problem {
         task,
         training: &training,
+        stop,
         state: RefCell::new(State {
             done: 1,
-            best: Best { values: task.parameters.clone(), cost: cost(&training, &before_training) },
-            milestone: Milestone { done: 1, error: cost(&training, &before_training).sqrt() },
+            best: Best {
+                values: task.parameters.clone(),
+                cost: first_cost,
+                figures: before_training.clone(),
+            },
+            milestone: Milestone { done: 1, error: first_cost.sqrt() },
             on_progress,
-            stopped: None,
+            ended: None,
         }),
     };
     let mut step = FIRST_STEP;
@@ -146,19 +163,24 @@ fn fit_to(
             .run()
             .map_err(|error| FitError::Search(error.to_string()))?;
         let state = problem.state.borrow();
-        if state.stopped.is_some() || state.best.values == from {
+        if state.ended.is_some() || state.best.values == from {
             break;
         }
         step /= 2.0;
     }
     let state = problem.state.into_inner();
-    let outcome = state.stopped.unwrap_or(Outcome::Converged);
+    let mut outcome = state.ended.unwrap_or(Outcome::Converged);
     let best = with_values(task.array, &state.best.values)
         .ok_or_else(|| FitError::Search("the best values make no array".into()))?;
-    let after_training = all_figures(&best, &training, task)?;
-    let after_kept = all_figures(&best, &kept, task)?;
-    let (mut of_training, mut of_kept) =
-        (before_training.into_iter().zip(after_training), before_kept.into_iter().zip(after_kept));
+    let after_kept = match all_figures(&best, &kept, task, stop) {
+        Err(FitError::Interrupted) => {
+            outcome = Outcome::Interrupted;
+            None
+        }
+        figures => Some(figures?),
+    };
+    let mut of_training = before_training.into_iter().zip(state.best.figures);
+    let mut of_kept = before_kept.into_iter().zip(after_kept.into_iter().flatten());
     let mut points = Vec::new();
     for (point, &is_held_out) in task.rows.points.iter().zip(held_out) {
         let simulated = if is_held_out { of_kept.next() } else { of_training.next() };
@@ -237,6 +259,8 @@ fn stall_evaluations(parameters: usize) -> u32 {
 struct Best {
     values: Vec<FittedParameter>,
     cost: f64,
+    /// Of the rows that are fitted to, as [`all_figures`] gives them.
+    figures: Vec<Vec<f64>>,
 }
 
 /// The last improvement that counted.
@@ -249,13 +273,14 @@ struct State<'a> {
     done: u32,
     best: Best,
     milestone: Milestone,
-    on_progress: &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>,
-    stopped: Option<Outcome>,
+    on_progress: &'a mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ended: Option<Outcome>,
 }
 
 struct Problem<'a> {
     task: &'a Fit<'a>,
     training: &'a [&'a MeasuredPoint],
+    stop: &'a AtomicBool,
     state: RefCell<State<'a>>,
 }
 
@@ -265,11 +290,11 @@ impl CostFunction for &Problem<'_> {
 
     fn cost(&self, scaled: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let mut state = self.state.borrow_mut();
-        if state.done >= self.task.evaluations && state.stopped.is_none() {
-            state.stopped = Some(Outcome::OutOfEvaluations);
+        if state.done >= self.task.evaluations && state.ended.is_none() {
+            state.ended = Some(Outcome::OutOfEvaluations);
         }
         // Nothing can be told from a solver that all is over but that everything is equally good, which ends it.
-        if state.stopped.is_some() {
+        if state.ended.is_some() {
             return Ok(state.best.cost);
         }
         // Beyond its bounds a parameter has the value at the bound, and pays for the way.
@@ -281,27 +306,30 @@ impl CostFunction for &Problem<'_> {
             let value = parameter.least + within * (parameter.most - parameter.least);
             parameter.value = if parameter.is_whole { value.round() } else { readable(value) };
         }
-        let cost = match with_values(self.task.array, &values) {
-            None => IMPOSSIBLE,
-            Some(array) => match all_figures(&array, self.training, self.task) {
-                Ok(figures) => cost(self.training, &figures) + beyond,
-                Err(_) => IMPOSSIBLE,
-            },
+        let figures = with_values(self.task.array, &values)
+            .map(|array| all_figures(&array, self.training, self.task, self.stop));
+        let (cost, figures) = match figures {
+            Some(Ok(figures)) => (cost(self.training, &figures) + beyond, figures),
+            Some(Err(FitError::Interrupted)) => {
+                state.ended = Some(Outcome::Interrupted);
+                return Ok(state.best.cost);
+            }
+            Some(Err(_)) | None => (IMPOSSIBLE, Vec::new()),
         };
         state.done += 1;
         if cost < state.best.cost {
-            state.best = Best { values, cost };
+            state.best = Best { values, cost, figures };
         }
         let error = state.best.cost.sqrt();
         if error < state.milestone.error * (1.0 - IMPROVEMENT_SHARE) {
             state.milestone = Milestone { done: state.done, error };
         } else if state.done - state.milestone.done >= stall_evaluations(self.task.parameters.len()) {
-            state.stopped = Some(Outcome::Converged);
+            state.ended = Some(Outcome::Converged);
         }
         let State { done, best, on_progress, .. } = &mut *state;
         let progress = Progress { done: *done, of: self.task.evaluations, error, best: &best.values };
-        if let ControlFlow::Break(outcome) = on_progress(progress) {
-            state.stopped = Some(outcome);
+        if on_progress(progress).is_break() {
+            state.ended = Some(Outcome::OutOfTime);
         }
         Ok(cost)
     }
@@ -333,11 +361,12 @@ fn beyond_digits(measured: &MeasuredFigure, simulated: f64) -> f64 {
     libm::log(simulated / nearest)
 }
 
-/// The figures of all points, in their order, whichever thread simulates which case.
+/// The figures of all points, in their order, whichever thread simulates which case; [`FitError::Interrupted`] once `stop` is raised.
 fn all_figures(
     array: &ArrayDescription,
     points: &[&MeasuredPoint],
     task: &Fit<'_>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Vec<f64>>, FitError> {
     let cases = points.iter().flat_map(|point| point.cases.iter().map(move |case| (*point, case)));
     let cases: Vec<(&MeasuredPoint, &Case)> = cases.collect();
@@ -349,7 +378,8 @@ fn all_figures(
                 loop {
                     let taken = next.lock().ok().and_then(|mut next| next.next());
                     let Some((index, (point, case))) = taken else { break };
-                    let figures = simulated::figures(array, point, case, task.simulated_ns, &task.switches);
+                    let figures =
+                        simulated::figures(array, point, case, task.simulated_ns, &task.switches, stop);
                     if let Ok(mut done) = done.lock() {
                         done.push((index, figures));
                     }

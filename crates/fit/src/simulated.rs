@@ -1,8 +1,9 @@
 //! Simulated counterpart of a measured point.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use load::{Direction, DirectionSample, LoadSpec, NEVER_STOPPED, Sample};
+use load::{Direction, DirectionSample, LoadSpec, Sample};
 use plan::{Case, FigureOf, SettingScope};
 use twin::{ArrayDescription, Twin};
 
@@ -16,14 +17,19 @@ const EXACT: &str = "exact";
 const SUSTAINED: &str = "sustained.";
 
 /// Simulates one case of a point and returns its figures, in the point's order. `simulated_ns` bounds the load's runtime;
-/// sustained quantities after a write cliff take all of it. `switches` are settings of the twin in every case.
+/// sustained quantities after a write cliff take all of it. `switches` are settings of the twin in every case. Once `stop` is
+/// raised it returns [`FitError::Interrupted`].
 pub(crate) fn figures(
     array: &ArrayDescription,
     point: &MeasuredPoint,
     case: &Case,
     simulated_ns: u64,
     switches: &[(String, String)],
+    stop: &AtomicBool,
 ) -> Result<Vec<f64>, FitError> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(FitError::Interrupted);
+    }
     let failed = |why: String| FitError::Twin { point: point.label.clone(), why };
     if !case.loads.is_empty() {
         return Err(failed("several loads at once cannot be fitted to".into()));
@@ -51,13 +57,17 @@ pub(crate) fn figures(
         }
     };
     let mut samples: Vec<Sample> = Vec::new();
-    twin.run(&load, &NEVER_STOPPED, &mut |_, sample| {
+    twin.run(&load, stop, &mut |_, sample| {
         if !sample.is_ramp {
             samples.push(sample);
         }
         ControlFlow::Continue(())
     })
     .map_err(|error| failed(diagnostic::text_with_causes(&error)))?;
+    // What was broken off has figures too, of less than it was to simulate.
+    if stop.load(Ordering::Relaxed) {
+        return Err(FitError::Interrupted);
+    }
     let second_half = &samples[samples.len() / 2..];
     point
         .figures

@@ -1,8 +1,10 @@
 //! A fit against rows whose parameters are known, because a twin made them.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use fit::{Asked, Fit, FitReport, Outcome, Rows, fit, parameters, read_rows};
+use fit::{Asked, Fit, FitError, FitReport, Outcome, Rows, fit, parameters, read_rows};
+use load::NEVER_STOPPED;
 use plan::{LoadedPlan, Selection};
 
 const ARRAY: &str = "raid-levels";
@@ -28,7 +30,7 @@ fn run(rows: &Rows, requested: &str, array: &twin::ArrayDescription, threads: us
         switches: Vec::new(),
         threads,
     };
-    fit(&task, &mut |_| ControlFlow::Continue(())).unwrap()
+    fit(&task, &NEVER_STOPPED, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// Proves that a fit finds the value that rows were made with, from another one, that it does as well on rows held out,
@@ -54,7 +56,9 @@ fn a_known_value_is_found_again() {
     assert_eq!(found, run(&rows, "rpm=4000..15000", &other, 1));
 }
 
-/// Proves that a search that is stopped reports the best so far and says so, and that too few rows are refused.
+/// Proves that a search whose time is over reports the best so far, also for the rows held out; that one that is interrupted leaves these
+/// out and says so, in the array's text too; that nothing comes of one interrupted before its first figures; and that too few rows are
+/// refused.
 #[test]
 fn a_search_can_be_stopped() {
     let array = plan::load_array(ARRAY).unwrap().description;
@@ -64,20 +68,41 @@ fn a_search_can_be_stopped() {
         array: &array,
         rows: &rows,
         parameters,
-        hold_out: 0.0,
+        hold_out: 0.2,
         seed: 1,
         evaluations: 50,
         simulated_ns: 100_000_000,
         switches: Vec::new(),
         threads: 1,
     };
-    let stopped = fit(&task, &mut |progress| {
-        if progress.done < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(Outcome::Interrupted) }
+    let out_of_time = fit(&task, &NEVER_STOPPED, &mut |progress| {
+        if progress.done < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })
     .unwrap();
-    assert_eq!((stopped.outcome, stopped.evaluations), (Outcome::Interrupted, 4));
+    assert_eq!((out_of_time.outcome, out_of_time.evaluations), (Outcome::OutOfTime, 4));
+    assert_eq!((out_of_time.fitted.figures, out_of_time.held_out.figures), (17, 4));
+
+    let stop = AtomicBool::new(false);
+    let stopping = |after: u32| {
+        let stop = &stop;
+        stop.store(after == 0, Ordering::Relaxed);
+        move |progress: fit::Progress<'_>| {
+            stop.store(progress.done >= after, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        }
+    };
+    let interrupted = fit(&task, &stop, &mut stopping(4)).unwrap();
+    assert_eq!((interrupted.outcome, interrupted.evaluations), (Outcome::Interrupted, 4));
+    assert_eq!(interrupted.parameters, out_of_time.parameters);
+    assert_eq!((interrupted.fitted, interrupted.held_out.figures), (out_of_time.fitted, 0));
+    let source = interrupted.fitted_to(&["rows.csv".to_owned()]);
+    assert!(source.ends_with("interrupted after 4 evaluations, not tried on figures held out"), "{source}");
+    assert!(matches!(fit(&task, &stop, &mut stopping(0)), Err(FitError::Interrupted)));
+
     let starved = Fit { hold_out: 0.95, ..task };
-    let error = diagnostic::full_text(&fit(&starved, &mut |_| ControlFlow::Continue(())).unwrap_err());
+    let error = diagnostic::full_text(
+        &fit(&starved, &NEVER_STOPPED, &mut |_| ControlFlow::Continue(())).unwrap_err(),
+    );
     assert!(error.contains("hold out less"), "{error}");
 }
 
@@ -107,7 +132,7 @@ fn a_search_ends_once_it_has_converged() {
         threads: 1,
     };
     let mut errors = Vec::new();
-    let report = fit(&task, &mut |progress| {
+    let report = fit(&task, &NEVER_STOPPED, &mut |progress| {
         errors.push(progress.error);
         ControlFlow::Continue(())
     })
@@ -188,7 +213,7 @@ fn folds_predict_every_row_unseen() {
         switches: Vec::new(),
         threads: 2,
     };
-    let folds = fit::fit_folds(&task, 3, &mut |_| ControlFlow::Continue(())).unwrap();
+    let folds = fit::fit_folds(&task, 3, &NEVER_STOPPED, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((folds.points.len(), folds.unseen.figures, folds.fitted.figures), (6, 6, 12));
     assert!(
         folds
@@ -201,7 +226,17 @@ fn folds_predict_every_row_unseen() {
     let values: Vec<f64> = folds.parameters.iter().map(|fold| fold[0].value).collect();
     println!("{values:?}");
     assert!(values.iter().any(|value| *value != values[0]), "{values:?}");
-    assert!(fit::fit_folds(&task, 7, &mut |_| ControlFlow::Continue(())).is_err());
+    // Interrupted in the second of them, only the first has figures.
+    let stop = AtomicBool::new(false);
+    let first = fit::fit_folds(&task, 3, &stop, &mut |progress| {
+        stop.store(progress.done > task.evaluations + 1, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!((first.points.len(), first.parameters.len()), (2, 1));
+    assert_eq!(first.outcomes, [folds.outcomes[0], Outcome::Interrupted, Outcome::Interrupted]);
+    assert!(first.points.iter().all(|point| folds.points.contains(point)));
+    assert!(fit::fit_folds(&task, 7, &NEVER_STOPPED, &mut |_| ControlFlow::Continue(())).is_err());
     let dorado = plan::load_plan("dorado-2100-g2").unwrap();
     let rows = read_rows(&["dorado-2100-g2/sustained.csv".to_owned()], Some(&dorado), &Selection::default())
         .unwrap();

@@ -1,7 +1,7 @@
 //! Fits from Python, as `arraylab fit` makes them.
 
 use crate::errors::{REFUSED, raise_text, refused, refused_plain};
-use fit::{Asked, Fit, Outcome};
+use fit::{Asked, Fit};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,15 +53,7 @@ pub fn fit_array(
     let interrupt = AtomicBool::new(false);
     let (fitted, stopped) = std::thread::scope(|scope| {
         let (task, interrupt) = (&task, &interrupt);
-        let worker = scope.spawn(move || {
-            fit::fit(task, &mut |_| {
-                if interrupt.load(Ordering::Relaxed) {
-                    ControlFlow::Break(Outcome::Interrupted)
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })
-        });
+        let worker = scope.spawn(move || fit::fit(task, interrupt, &mut |_| ControlFlow::Continue(())));
         let mut stopped = Ok(());
         while !worker.is_finished() {
             py.detach(|| std::thread::sleep(SIGNAL_LOOK));

@@ -14,7 +14,7 @@ use plan::LoadedArray;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Interval of progress lines where no progress bar is shown.
@@ -36,7 +36,7 @@ pub fn fit(arguments: &FitArgs) -> Result<ExitCode, Failure> {
     let rows = rows(arguments, &loaded)?;
     let task = task(arguments, &loaded, &rows)?;
     let budget = Budget::new(arguments, 1);
-    let report = with_progress(&budget, |on_progress| fit::fit(&task, on_progress))?;
+    let report = with_progress(&task, &budget, |stop, on_progress| fit::fit(&task, stop, on_progress))?;
     let text = fit::rewrite(
         &loaded.text,
         &loaded.description,
@@ -77,8 +77,6 @@ fn task<'a>(arguments: &FitArgs, loaded: &'a LoadedArray, rows: &'a Rows) -> Res
     let requested =
         arguments.parameters.iter().map(|text| Asked::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let parameters = fit::parameters(&loaded.description, &requested)?;
-    let names: Vec<&str> = parameters.iter().map(|one| one.path.as_str()).collect();
-    print_notice(&format!("fitting {} to {} measured cases", names.join(", "), rows.points.len()));
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Fit {
         array: &loaded.description,
@@ -113,27 +111,27 @@ impl Budget {
     }
 }
 
-/// Runs a search under a bar, or with a line now and then where stderr is no terminal; a signal stops it, as the end of its
-/// budget does.
+/// Runs a search under a bar, or with a line now and then where stderr is no terminal; a signal stops it at once, the end of its
+/// time after the present evaluation.
 fn with_progress<R>(
+    task: &Fit<'_>,
     budget: &Budget,
-    search: impl FnOnce(&mut dyn FnMut(Progress<'_>) -> ControlFlow<Outcome>) -> Result<R, FitError>,
+    search: impl FnOnce(&AtomicBool, &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>) -> Result<R, FitError>,
 ) -> Result<R, Failure> {
     let interrupt = catch_signals()?;
+    let names: Vec<&str> = task.parameters.iter().map(|one| one.path.as_str()).collect();
+    print_notice(&format!("fitting {} to {} measured cases", names.join(", "), task.rows.points.len()));
     let bar = bar(budget.evaluations);
     let (began, mut printed_text) = (Instant::now(), Instant::now());
-    let found = search(&mut |progress: Progress<'_>| {
+    let found = search(&interrupt, &mut |progress: Progress<'_>| {
         bar.set_position(u64::from(progress.done));
         bar.set_message(format!("error {:.2} %", progress.error * 100.0));
         if bar.is_hidden() && printed_text.elapsed() >= LINE_EVERY {
             printed_text = Instant::now();
             print_notice(&best_so_far(progress));
         }
-        if interrupt.load(Ordering::Relaxed) {
-            return ControlFlow::Break(Outcome::Interrupted);
-        }
         match budget.time {
-            Some(time) if began.elapsed() >= time => ControlFlow::Break(Outcome::OutOfTime),
+            Some(time) if began.elapsed() >= time => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     });
@@ -159,7 +157,8 @@ fn fit_folds(arguments: &FitArgs, loaded: &LoadedArray, folds: u32) -> Result<Ex
     let rows = rows(arguments, loaded)?;
     let task = task(arguments, loaded, &rows)?;
     let budget = Budget::new(arguments, folds);
-    let report = with_progress(&budget, |on_progress| fit::fit_folds(&task, folds, on_progress))?;
+    let report =
+        with_progress(&task, &budget, |stop, on_progress| fit::fit_folds(&task, folds, stop, on_progress))?;
     if arguments.json {
         print_json_lines(&report.points)?;
         print_json_lines([&serde_json::json!({
@@ -200,6 +199,10 @@ fn folds_in_words(report: &FoldsReport) -> String {
     text.push('\n');
     text.push_str(&side_in_words("fitted, over all folds", report.fitted));
     text.push_str(&side_in_words("unseen, each by the fold without it", report.unseen));
+    let (finished, folds) = (report.parameters.len(), report.outcomes.len());
+    if finished < folds {
+        text.push_str(&format!("interrupted: these are {finished} of {folds} folds\n"));
+    }
     text
 }
 
@@ -264,7 +267,9 @@ fn in_words(report: &FitReport) -> String {
         Outcome::Converged => converged.as_str(),
         Outcome::OutOfEvaluations => "ended with its evaluations; give more with --evaluations",
         Outcome::OutOfTime => "ended with its time; give more with --time-budget",
-        Outcome::Interrupted => "was interrupted; these are the best values so far",
+        Outcome::Interrupted => {
+            "was interrupted; these are the best values so far, not tried on rows held out"
+        }
     };
     text.push_str(&format!("the search {how} ({} evaluations)\n", report.evaluations));
     if report.left_out > 0 {
@@ -290,6 +295,7 @@ fn side_in_words(name: &str, side: Side) -> String {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Failure {
         match error {
+            FitError::Interrupted => Failure::Interrupted(Box::new(error)),
             FitError::Search(_) => Failure::Failed(Box::new(error)),
             other => Failure::Refused(Box::new(other)),
         }

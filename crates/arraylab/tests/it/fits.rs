@@ -1,5 +1,8 @@
 //! `fit` as a user runs it.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
 use crate::support::{json_lines, succeed};
 
 const ROWS: &str = "raid-levels/read-512.csv";
@@ -86,4 +89,35 @@ fn an_array_is_fitted_with_rows_held_out() {
     assert_eq!((folds.len(), unseen["figures"].as_u64()), (22, Some(21)));
     assert!(folds[..21].iter().all(|figure| figure["is_held_out"] == true));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), before);
+}
+
+/// Proves that Ctrl-C ends a fit within a simulation: of one case of 100 days, with nothing written, whose end a test would not see.
+#[test]
+fn a_fit_is_interrupted_within_a_simulation() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arraylab"))
+        .args([
+            "fit",
+            "raid-levels",
+            "--to",
+            ROWS,
+            "--parameter",
+            "drives.command=20000..400000",
+            "--only",
+            "disks=4",
+        ])
+        .args(["--set", "runtime=100d", "--simulate", "100d", "--out", "fitted.yaml"])
+        .current_dir(directory.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap()).lines();
+    let begun = messages.next().unwrap().unwrap();
+    assert!(begun.starts_with("fitting drives.command"), "{begun}");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let messages: Vec<String> = messages.map(Result::unwrap).collect();
+    assert_eq!(messages, ["error: interrupted before the array as it is was simulated; nothing was fitted"]);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
