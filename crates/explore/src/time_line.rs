@@ -2,6 +2,7 @@
 
 use crate::question::{EffortWord, ExploreError, configuration, load, quoted};
 use findings::Kind;
+use report::Sentences;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sizing::{LoadSource, SizingError, TimeLine, TimeLineEnd, TimeLineKind};
@@ -76,12 +77,11 @@ fn command(line: &TimeLine) -> String {
 
 fn end(end: &TimeLineEnd, kinds: &[Kind]) -> Value {
     let is_meant = |id: &String| end.findings.get(id).is_some_and(|finding| kinds.contains(&finding.kind()));
-    let sentences: Vec<String> = end
-        .findings
+    let sentences: Vec<String> = Sentences::of(&end.findings)
         .conclusions()
         .iter()
-        .filter(|conclusion| conclusion.findings.iter().all(is_meant))
-        .map(|conclusion| conclusion.text.text().to_owned())
+        .filter(|sentence| sentence.findings.iter().all(is_meant))
+        .map(|sentence| sentence.text.text().to_owned())
         .collect();
     let findings: Vec<_> = end.findings.all.iter().filter(|one| kinds.contains(&one.kind())).collect();
     json!({ "end": { "sentences": sentences, "findings": findings, "rebuild": end.rebuild } })

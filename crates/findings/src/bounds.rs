@@ -19,7 +19,7 @@ const KNEE: f64 = 0.90;
 const STILL_RISING: f64 = 0.10;
 
 /// The latency bound of the published tables.
-pub(crate) const BOUND_NS: f64 = 1e6;
+pub const LATENCY_BOUND_NS: f64 = 1e6;
 
 /// Block sizes flatten where bytes a second stay within this share of their mean.
 const FLAT: f64 = 0.10;
@@ -121,12 +121,13 @@ fn extremes(group: &Group<'_>) -> Vec<Finding> {
         found.push(finding(group, quantity, Some(case), fact.into()));
     }
     let latency = |case: &ObservedCase| total(case).mean_latency_ns;
-    let within: Vec<&ObservedCase> = cases.iter().copied().filter(|case| latency(case) <= BOUND_NS).collect();
+    let within: Vec<&ObservedCase> =
+        cases.iter().copied().filter(|case| latency(case) <= LATENCY_BOUND_NS).collect();
     let fastest = largest(&cases, |case| -latency(case));
     let bounded = largest(&within, |case| case.result.iops);
     if let Some(case) = bounded.or(fastest) {
         let fact = BoundedMaximum {
-            bound_ns: BOUND_NS,
+            bound_ns: LATENCY_BOUND_NS,
             of: group.common.clone(),
             iops: bounded.map(|case| case.result.iops),
             bw_bytes_per_s: bounded.map(|case| case.result.bw_bytes_per_s),

@@ -5,10 +5,8 @@
 //! method), so that two runs that differ by noise alone stay silent.
 
 mod judge;
-mod junit;
 mod noise;
 
-pub use junit::junit;
 pub(crate) use noise::{Within, within};
 
 use crate::Findings;

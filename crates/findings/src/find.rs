@@ -115,7 +115,7 @@ impl Findings {
     }
 
     /// The measured case of this stage and name.
-    pub(crate) fn case(&self, stage: &str, name: &str) -> Option<&ObservedCase> {
+    pub fn case(&self, stage: &str, name: &str) -> Option<&ObservedCase> {
         let case = |place: &u32| &self.observation.cases[*place as usize];
         let key = |place: &u32| (case(place).stage.as_str(), case(place).name.as_str());
         let found = self.cases.binary_search_by(|place| key(place).cmp(&(stage, name))).ok()?;

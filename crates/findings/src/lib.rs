@@ -2,8 +2,7 @@
 //!
 //! [`find`] reads a run and gives its [`Findings`]: each a fact with its numbers, a stable identifier and the samples
 //! it rests on. On findings stand [`Findings::claims`] (what a published test concluded: holds, refuted or not
-//! shown), [`Findings::conclusions`] (what a reader takes away, in words) and [`compare`] (two runs of the same
-//! cases). Fields, definitions and constants are described in `docs/findings.md`.
+//! shown) and [`compare`] (two runs of the same cases). Fields, definitions and constants are described in `docs/findings.md`.
 
 #![doc = include_str!("../README.md")]
 
@@ -12,10 +11,8 @@ mod change_point;
 mod cited;
 mod claims;
 mod compare;
-mod conclusions;
 mod conformance;
 mod disruption;
-mod explain;
 mod facts;
 mod find;
 mod finding;
@@ -33,9 +30,9 @@ mod path_balance;
 mod penalty;
 mod ramp_fall;
 mod requirements;
+mod selection;
 mod statistics;
 mod steady_state;
-mod summary;
 mod sustained;
 mod text;
 mod too_short;
@@ -45,15 +42,14 @@ mod validation;
 mod words;
 mod write_cliff;
 
+pub use bounds::LATENCY_BOUND_NS;
 pub use change_point::{binary_segmentation, pelt};
 pub use cited::{Cited, Number, Quantity, Source, Unit, has_no_digit, placeholders};
 pub use claims::{Claim, ClaimResult, Known, Origin, Reason, Verdict, claim, claims_of};
 pub use compare::{
     Bounds, CaseComparison, Comparison, FALSE_ALARM, Judgement, Metric, MetricComparison, SMALLEST_CHANGE,
-    compare, junit,
+    compare,
 };
-pub use conclusions::Conclusion;
-pub use explain::{Experiment, Explanation, SERVICES, ServiceExplanation, explain, explain_service};
 pub use facts::*;
 pub use find::{Findings, find};
 pub use finding::{Basis, Fact, Finding, Kind};
@@ -70,11 +66,10 @@ pub use steady_state::{
     FioCriterion, FioSteadyState, ROUNDS_LIMIT, RoundLog, RoundsOver, SteadyStateDetector, WINDOW_ROUNDS,
     Window,
 };
-pub use summary::Summary;
 pub use sustained::add_sustained;
 pub use trend::{
     BAND_CONFIDENCE, InventoryChange, Trend, TrendChange, TrendValue, inventory_changes, trends,
 };
 pub use unwritten_reads::UNWRITTEN_READS_EVENT;
 pub use validation::{VALIDATION, ValidationRow, validation_rows};
-pub use words::case as case_words;
+pub use words::{case as case_words, workload as workload_words};

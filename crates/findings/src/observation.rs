@@ -289,7 +289,7 @@ impl ObservedCase {
     }
 
     /// Returns the counted time, in seconds.
-    pub(crate) fn counted_s(&self) -> f64 {
+    pub fn counted_s(&self) -> f64 {
         self.intervals.iter().filter(|interval| !interval.is_ramp).map(Interval::length_s).sum()
     }
 

@@ -3,7 +3,6 @@
 use crate::cited::{Cited, Quantity, Source, Unit};
 use crate::{PartUse, cited};
 use serde_json::{Map, Value};
-use store::CaseResult;
 
 /// Settings that every case is told by, whether they vary or not; the others are told where they vary.
 const ALWAYS_SHOWN: [&str; 4] = ["raid", "layout", "volume", "rate_iops"];
@@ -18,9 +17,18 @@ const OF_A_SCENARIO: [&str; 2] = ["write_cache", "coverage"];
 const OF_A_LOAD: [&str; 8] =
     ["rw", "bs", "bssplit", "rwmixread", "numjobs", "iodepth", "runtime", "ramp_time"];
 
+/// The workload of a case alone, without how much of it and where it stands among others: `4K random writes, RAID 5`.
+pub fn workload(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
+    let words = CaseWords::new(stage, name, settings);
+    let mut parts = vec![words.load()];
+    let where_to = settings.keys().filter(|name| OF_A_KIND.contains(&name.as_str()));
+    parts.extend(where_to.map(|name| words.setting(name)));
+    Cited::join(parts, ", ")
+}
+
 /// A case's settings with where they stand, so that what is said of them names its source.
 #[derive(Clone, Copy)]
-pub(crate) struct CaseWords<'a> {
+struct CaseWords<'a> {
     stage: &'a str,
     name: &'a str,
     settings: &'a Map<String, Value>,
@@ -52,24 +60,9 @@ pub fn case(stage: &str, name: &str, settings: &Map<String, Value>) -> Cited {
     Cited::join(parts, ", ")
 }
 
-/// The loads of a case that has several. The settings of such a case are those of none of them, or of one; its figures are of all.
-pub fn several_loads(result: &CaseResult) -> Option<Cited> {
-    let loads = result.loads.as_ref()?;
-    let names = loads.iter().map(|load| Cited::quote(&load.load, Source::quote("plan")));
-    Some(cited!("loads {} together", Cited::join(names, ", ")))
-}
-
 impl<'a> CaseWords<'a> {
-    pub fn new(stage: &'a str, name: &'a str, settings: &'a Map<String, Value>) -> Self {
+    fn new(stage: &'a str, name: &'a str, settings: &'a Map<String, Value>) -> Self {
         CaseWords { stage, name, settings }
-    }
-
-    /// The workload alone, without how much of it and where it stands among others: `4K random writes, RAID 5`.
-    pub fn workload(&self) -> Cited {
-        let mut parts = vec![self.load()];
-        let where_to = self.settings.keys().filter(|name| OF_A_KIND.contains(&name.as_str()));
-        parts.extend(where_to.map(|name| self.setting(name)));
-        Cited::join(parts, ", ")
     }
 
     fn source(&self, name: &str) -> Source {
@@ -248,19 +241,6 @@ pub(crate) fn way(part: &PartUse) -> &'static str {
         "to_drives" => ", outwards",
         "from_drives" => ", inwards",
         _ => "",
-    }
-}
-
-/// A kind of limit, and whether it is several things.
-pub(crate) fn limiter(by: &str) -> (&'static str, bool) {
-    match by {
-        "link" => ("the links", true),
-        "controller" => ("the controllers", true),
-        "drive" => ("the drives", true),
-        "generator" => ("the host that made the load", false),
-        "rate" => ("the rate that was asked for", false),
-        "concurrency" => ("the number of I/Os outstanding", false),
-        _ => ("what cannot be seen from outside", false),
     }
 }
 

@@ -3,7 +3,7 @@
 mod synthetic;
 
 use findings::{Fact, Findings};
-use synthetic::{Run, Series, busy};
+use synthetic::{Run, Series};
 
 /// Depths of the shipped plan `acceptance` with their priorities under a time budget.
 const DEPTHS: [(u32, u32); 9] =
@@ -44,22 +44,4 @@ fn depths() -> Run {
         ];
         run.case("depth", &format!("iodepth={depth}"), &settings, &level)
     })
-}
-
-/// Proves that a rate which no longer grows because the host's threads are full is told as the host's, and as the target's where
-/// they are not.
-#[test]
-fn a_host_that_saturates_is_no_target() {
-    for (busy_share, beginning) in [
-        (0.99, "The host that made the load saturates at iodepth = 64"),
-        (0.40, "It saturates at iodepth = 64"),
-    ] {
-        let mut observation = depths().observation();
-        for case in &mut observation.cases {
-            case.busy = vec![busy("host", "host-0", "threads", busy_share)];
-        }
-        let conclusions = Findings::of(observation).conclusions();
-        let text = conclusions.iter().map(|one| one.text.to_string()).find(|text| text.contains("saturates"));
-        assert!(text.as_ref().is_some_and(|text| text.starts_with(beginning)), "{text:?}");
-    }
 }

@@ -102,15 +102,10 @@ fn ramp_fall(values: &[f64], ramp: usize, more: &[(&str, &str)]) -> Option<RampF
     let settings = [&[("rw", "randwrite"), ("bs", "4096")], more].concat();
     let run = Run::new("synthetic").case("long", "bs=4096", &settings, &series);
     let findings = Findings::of(run.observation());
-    let sentence = "Within the ramp, which is not counted, writes fall";
-    let conclusions = findings.conclusions();
-    let says = conclusions.iter().any(|conclusion| conclusion.text.to_string().starts_with(sentence));
-    let found = findings.all.into_iter().find_map(|finding| match finding.fact {
+    findings.all.into_iter().find_map(|finding| match finding.fact {
         Fact::RampFall(fall) => Some(*fall),
         _ => None,
-    });
-    assert_eq!(found.is_some(), says);
-    found
+    })
 }
 
 /// Proves that a reserve which is used up within the ramp is found with its onset and bytes, though what is counted never falls;

@@ -84,7 +84,9 @@ fn bench_fast_forward(arguments: &BenchArgs) -> Result<ExitCode, Failure> {
     let interrupt = super::run::catch_signals()?;
     let mut printed = Ok(());
     let share = |value: f64| format!("{:+.2} %", value * 100.0);
+    let explained: Vec<_> = report::SERVICES.iter().filter_map(|service| service.array).collect();
     let summary = campaign::bench_fast_forward(
+        &explained,
         arguments.seed,
         arguments.cases.unwrap_or(FAST_FORWARD_CASES),
         &mut |row| {

@@ -8,7 +8,7 @@ use crate::output::{print, print_json_lines, print_notice, write_whole};
 use crate::table::{Align, render};
 use diagnostic::Problem;
 use findings::{
-    Bounds, CaseComparison, Comparison, InventoryChange, Judgement, Metric, Trend, inventory_changes, junit,
+    Bounds, CaseComparison, Comparison, InventoryChange, Judgement, Metric, Trend, inventory_changes,
 };
 use report::{Compared, ComparedRun, RUNS_LIMIT};
 use serde_json::json;
@@ -84,7 +84,7 @@ pub fn compare(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         write_report(path, &report::comparison(&compared))?;
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit(&comparisons)).map_err(|error| {
+        std::fs::write(path, report::junit(&comparisons)).map_err(|error| {
             Failure::refused(Problem::new(format!("cannot write {}", path.display())).caused_by(error))
         })?;
     }

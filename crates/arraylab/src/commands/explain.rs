@@ -5,7 +5,8 @@ use crate::cli::ExplainArgs;
 use crate::failure::Failure;
 use crate::output::print;
 use diagnostic::Problem;
-use findings::{Kind, SERVICES, ServiceExplanation};
+use findings::Kind;
+use report::{SERVICES, ServiceExplanation};
 use std::process::ExitCode;
 
 /// Other words of the field for kinds of findings.
@@ -21,7 +22,7 @@ const SYNONYMS: [(&str, Kind); 6] = [
 /// `arraylab explain`
 pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
     let name = &arguments.finding;
-    let text = match (Kind::named(name), findings::explain_service(name)) {
+    let text = match (Kind::named(name), report::explain_service(name)) {
         (Some(kind), _) => of_kind(kind),
         (None, Some(service)) => of_service(service)?,
         (None, None) => {
@@ -43,7 +44,7 @@ pub fn explain(arguments: &ExplainArgs) -> Result<ExitCode, Failure> {
 }
 
 fn of_kind(kind: Kind) -> String {
-    let explanation = findings::explain(kind);
+    let explanation = report::explain(kind);
     let experiment = explanation.experiment;
     let command = |run: &str, directory: &str| {
         format!(

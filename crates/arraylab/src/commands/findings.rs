@@ -5,6 +5,7 @@ use crate::failure::{self, Failure};
 use crate::output::{print, print_json_lines, print_notice};
 use crate::table::{Align, render};
 use findings::{Findings, Kind, Verdict};
+use report::Sentences;
 use std::process::ExitCode;
 use store::{Run, RunReader};
 
@@ -22,8 +23,8 @@ pub fn findings(arguments: &RunJsonArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for conclusion in found.conclusions() {
-        text.push_str(&format!("- {}\n", conclusion.text));
+    for sentence in Sentences::of(&found).conclusions() {
+        text.push_str(&format!("- {}\n", sentence.text));
     }
     let kinds: Vec<Vec<String>> = Kind::ALL
         .iter()

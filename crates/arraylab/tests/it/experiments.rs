@@ -2,7 +2,8 @@
 //! that which makes it is switched off.
 
 use crate::support::{json_lines, refuse, succeed};
-use findings::{Kind, SERVICES, explain};
+use findings::Kind;
+use report::{SERVICES, explain};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

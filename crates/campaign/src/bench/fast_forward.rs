@@ -20,11 +20,13 @@ const ARRAYS: [&str; 8] = [
     "raid-levels",
 ];
 
-/// Shipped arrays with data services; those of `arraylab explain` are drawn from too.
+/// Shipped arrays with data services.
 const WITH_SERVICES: [&str; 3] = ["reduced-flash", "hybrid-read-cache", "two-sites"];
 
-/// Compares `cases` random cases of a seed; passes each row to `on_row` as soon as it is done.
+/// Compares `cases` random cases of a seed; passes each row to `on_row` as soon as it is done. Those with data services are drawn from
+/// shipped arrays and from `explained`, each a name and the text of a description.
 pub fn bench_fast_forward(
+    explained: &[(&str, &str)],
     seed: u64,
     cases: u64,
     on_row: &mut dyn FnMut(&FastForwardRow) -> ControlFlow<()>,
@@ -34,8 +36,7 @@ pub fn bench_fast_forward(
         .map(|name| Ok(plan::load_array(name)?.description))
         .collect::<Result<_, CampaignError>>()?;
     let shipped = WITH_SERVICES.iter().map(|name| Ok(plan::load_array(name)?.description));
-    let explained = findings::SERVICES.iter().filter_map(|explained| explained.array);
-    let explained = explained.map(|(file, text)| Ok(plan::parse_array(file, text)?));
+    let explained = explained.iter().map(|(file, text)| Ok(plan::parse_array(file, text)?));
     let with_services: Vec<ArrayDescription> =
         shipped.chain(explained).collect::<Result<_, CampaignError>>()?;
     let processor_time = || Duration::from_nanos(thread_processor_ns());

@@ -35,7 +35,7 @@ impl Finding {
 
     /// As [`Finding::quantity`], where the field is one that every finding of its kind has; not a number where it is missing,
     /// which no check of a report lets pass.
-    pub(crate) fn number(&self, field: &str) -> Quantity {
+    pub fn number(&self, field: &str) -> Quantity {
         self.quantity(field)
             .unwrap_or_else(|| Quantity::new(f64::NAN, unit_of(field), Source::finding(&self.id, field)))
     }

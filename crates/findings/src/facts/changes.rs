@@ -141,6 +141,21 @@ pub struct Disruption {
     pub errors: u64,
 }
 
+impl Disruption {
+    /// The extent of the change, for ordering: the area between the levels and what was measured.
+    pub fn extent(&self) -> f64 {
+        let area =
+            |all: &[Excursion]| all.iter().map(|one| one.length_s * one.mean_percent.abs()).sum::<f64>();
+        let persistent = |change: Option<(f64, f64)>| {
+            change.map_or(0.0, |(from_s, percent)| (self.until_s - from_s).max(0.0) * percent.abs())
+        };
+        area(&self.dips)
+            + area(&self.latency_bumps)
+            + persistent(self.rate_change.map(|change| (change.from_s, change.change_percent)))
+            + persistent(self.latency_change.map(|change| (change.from_s, change.change_percent)))
+    }
+}
+
 /// Conformance to a limit: allowed and delivered rate, interval by interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conformance {

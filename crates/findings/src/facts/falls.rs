@@ -99,3 +99,10 @@ pub struct NoWriteCliff {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_visible_percent: Option<f64>,
 }
+
+impl NoWriteCliff {
+    /// Returns true if a fall would have been seen, had there been one.
+    pub fn could_show(&self) -> bool {
+        self.smallest_visible_percent.is_some()
+    }
+}

@@ -2,18 +2,20 @@
 
 use super::section_id;
 use crate::model::{Answer, Column, Conclusion, Evidence, Table};
+use crate::{Sentence, Sentences};
 use findings::{Cited, Findings, Origin, Source, Verdict, cited};
 use std::collections::BTreeSet;
 
 /// Sentences, the weightiest first, each with the stages whose charts show it.
 pub fn sentences(found: &Findings) -> Vec<Conclusion> {
-    found.conclusions().into_iter().map(|conclusion| shown(found, conclusion)).collect()
+    Sentences::of(found).conclusions().into_iter().map(|sentence| shown(found, sentence)).collect()
 }
 
 /// The three answers for a reader who has a minute.
 pub fn in_short(found: &Findings, has_no_garbage_collection: bool) -> Vec<Answer> {
-    let answers = found.summary().answers.into_iter();
-    let mut all: Vec<Answer> = answers
+    let mut all: Vec<Answer> = Sentences::of(found)
+        .answers()
+        .into_iter()
         .map(|(question, answer)| Answer { question: question.to_owned(), answer: shown(found, answer) })
         .collect();
     // That nothing was seen says nothing where the model cannot show it.
@@ -26,11 +28,11 @@ pub fn in_short(found: &Findings, has_no_garbage_collection: bool) -> Vec<Answer
     all
 }
 
-fn shown(found: &Findings, conclusion: findings::Conclusion) -> Conclusion {
+fn shown(found: &Findings, sentence: Sentence) -> Conclusion {
     Conclusion {
-        text: conclusion.text,
+        text: sentence.text,
         verdict: None,
-        evidence: stages(found, &conclusion.findings)
+        evidence: stages(found, &sentence.findings)
             .into_iter()
             .map(|stage| Evidence { id: section_id(stage), label: stage.to_owned() })
             .collect(),

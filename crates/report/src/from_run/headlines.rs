@@ -3,6 +3,7 @@
 //! Each is the number of the finding whose sentence says the same.
 
 use super::section_id;
+use crate::Sentences;
 use crate::model::Headline;
 use findings::{Cited, Finding, Findings, Kind, Level, cited};
 
@@ -37,7 +38,7 @@ fn tile(
     field: &str,
     printed: Printed,
 ) -> Option<Headline> {
-    let load = found.load_in_words(finding);
+    let load = Sentences::of(found).load_of(finding);
     let is_mixed = level.read.is_some() && level.write.is_some();
     let of = if is_mixed { " over reads and writes" } else { "" };
     let detail = if field == "mean_latency_ns" {

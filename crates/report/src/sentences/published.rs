@@ -1,20 +1,19 @@
-//! Conclusions on published claims that this run does not show.
+//! Sentences on published claims that this run does not show.
 
-use super::Conclusion;
-use crate::cited::{Cited, Source};
-use crate::{Findings, Verdict, cited};
+use super::{Sentence, Sentences};
+use findings::{Cited, Source, Verdict, cited};
 
 /// A word of a claim, repeated.
 fn quote(id: &str, field: &str, text: &str) -> Cited {
     Cited::quote(text, Source::quote(&format!("claim/{id}/{field}")))
 }
 
-impl Findings {
-    pub(super) fn claims_refuted(&self) -> Vec<Conclusion> {
-        let refuted = self.claims().into_iter().filter(|claim| claim.verdict == Verdict::Refuted);
+impl Sentences<'_> {
+    pub(super) fn claims_refuted(&self) -> Vec<Sentence> {
+        let refuted = self.found.claims().into_iter().filter(|claim| claim.verdict == Verdict::Refuted);
         refuted
             .filter(|claim| !claim.findings.is_empty())
-            .map(|claim| Conclusion {
+            .map(|claim| Sentence {
                 weight: 68,
                 text: cited!(
                     "Published ({}): “{}” This run shows otherwise: {}.",
@@ -27,8 +26,8 @@ impl Findings {
             .collect()
     }
 
-    pub(super) fn claims_not_shown(&self) -> Option<Conclusion> {
-        let claims = self.claims();
+    pub(super) fn claims_not_shown(&self) -> Option<Sentence> {
+        let claims = self.found.claims();
         let not_shown: Vec<_> = claims.iter().filter(|claim| claim.verdict == Verdict::NotShown).collect();
         let mut findings: Vec<String> =
             not_shown.iter().flat_map(|claim| claim.findings.iter().cloned()).collect();
@@ -40,7 +39,7 @@ impl Findings {
         let looked_at = || not_shown.iter().filter(|claim| !claim.findings.is_empty());
         let ids = looked_at().map(|claim| quote(&claim.id, "id", &claim.id));
         let first = looked_at().next()?;
-        Some(Conclusion {
+        Some(Sentence {
             weight: 28,
             text: cited!(
                 "Not shown by this run: {}. {}: {}.",

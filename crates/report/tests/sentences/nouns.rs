@@ -1,15 +1,15 @@
 //! Nouns in sentences have their number, whatever is counted.
 
-mod synthetic;
-
+use crate::synthetic::{Run, Series, busy, limit, moment, settings};
 use findings::{Findings, Kind};
+use report::Sentences;
 use std::collections::BTreeSet;
-use synthetic::{Run, Series, busy, limit, moment, settings};
 
-/// Everything that findings say of a run in words.
+/// Everything that is said of a run in words.
 fn sentences(findings: &Findings) -> Vec<String> {
-    let mut all: Vec<String> = findings.conclusions().into_iter().map(|one| one.text.to_string()).collect();
-    all.extend(findings.summary().answers.into_iter().map(|(_, answer)| answer.text.to_string()));
+    let about = Sentences::of(findings);
+    let mut all: Vec<String> = about.conclusions().into_iter().map(|one| one.text.to_string()).collect();
+    all.extend(about.answers().into_iter().map(|(_, answer)| answer.text.to_string()));
     all.extend(findings.claims().into_iter().map(|claim| claim.because));
     for finding in &findings.all {
         let fields = finding.to_json().unwrap();

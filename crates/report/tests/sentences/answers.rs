@@ -1,11 +1,10 @@
 //! The three answers of a report's first page, on made-up runs.
 
-mod synthetic;
-
+use crate::synthetic::{Run, Series, busy, moment, settings};
 use findings::Findings;
+use report::Sentences;
 use std::sync::Arc;
 use store::LoadResult;
-use synthetic::{Run, Series, busy, moment, settings};
 
 /// Question and answer of a run, each of which must cite findings that exist.
 fn answers(run: Run, busy_drives: Option<f64>, event: bool) -> Vec<(&'static str, String)> {
@@ -18,9 +17,8 @@ fn answers(run: Run, busy_drives: Option<f64>, event: bool) -> Vec<(&'static str
         observation.cases[0].moments = vec![moment(300.0, "drive-0 fails")];
     }
     let found = Findings::of(observation);
-    found
-        .summary()
-        .answers
+    Sentences::of(&found)
+        .answers()
         .into_iter()
         .map(|(question, answer)| {
             assert!(!answer.findings.is_empty(), "{}", answer.text);
@@ -171,7 +169,7 @@ fn a_permanent_drop_is_no_dip() {
     let mut observation = run.observation();
     observation.cases[0].moments = vec![moment(200.0, "a note is made"), moment(304.0, "drive-0 fails")];
     let found = Findings::of(observation);
-    let sentences = found.conclusions();
+    let sentences = Sentences::of(&found).conclusions();
     let about = |event: &str| sentences.iter().find(|one| one.text.contains(event)).expect("a sentence");
     let failure = about("drive-0 fails");
     assert!(
@@ -186,7 +184,8 @@ fn a_permanent_drop_is_no_dip() {
     let note = about("a note is made");
     assert!(note.text.starts_with("Neither the rate nor latency leaves its level"), "{}", note.text);
     assert!(note.weight < failure.weight);
-    let falls = found.summary().answers.into_iter().find(|(question, _)| *question == "When it falls");
+    let falls =
+        Sentences::of(&found).answers().into_iter().find(|(question, _)| *question == "When it falls");
     assert!(falls.is_some_and(|(_, answer)| answer.text.contains("IOPS stay 40 % lower from")));
 }
 
@@ -214,10 +213,10 @@ fn rare_falls_are_no_headline() {
         run = run.case("sets", &format!("level-{number}"), &texts, &level);
     }
     let found = Findings::of(run.observation());
-    let sentences = found.conclusions();
+    let sentences = Sentences::of(&found).conclusions();
     let fall = sentences.iter().find(|one| one.text.starts_with("Writes fall by")).expect("a sentence");
     assert!(sentences.iter().filter(|one| one.weight > fall.weight).count() > 1, "{sentences:?}");
-    let falls = &found.summary().answers[1].1;
+    let (_, falls) = Sentences::of(&found).answers().swap_remove(1);
     assert!(
         falls.text.starts_with("In 20 of 21 cases that write long enough, writes did not fall."),
         "{}",
@@ -247,8 +246,9 @@ fn several_loads_are_told_together() {
     result.loads = Some(vec![load("own"), load("neighbour")]);
     let found = Findings::of(observation);
     let (best, _) = found.peak_bandwidth().expect("a peak");
-    assert_eq!(found.load_in_words(best).text(), "loads own, neighbour together");
-    let sentences: Vec<String> = found.conclusions().iter().map(|one| one.text.to_string()).collect();
+    assert_eq!(Sentences::of(&found).load_of(best).text(), "loads own, neighbour together");
+    let sentences: Vec<String> =
+        Sentences::of(&found).conclusions().iter().map(|one| one.text.to_string()).collect();
     assert!(sentences.iter().all(|text| !text.contains("8K")), "{sentences:#?}");
 }
 
@@ -274,13 +274,18 @@ fn a_fall_in_the_ramp_is_no_steadfastness() {
     };
     let when = |run: Run| {
         let found = Findings::of(run.observation());
-        let conclusions: Vec<String> = found.conclusions().iter().map(|one| one.text.to_string()).collect();
-        let answers = found.summary().answers;
+        let conclusions: Vec<String> =
+            Sentences::of(&found).conclusions().iter().map(|one| one.text.to_string()).collect();
+        let answers = Sentences::of(&found).answers();
         let (_, answer) = answers.into_iter().find(|(question, _)| *question == "When it falls").unwrap();
         (answer.text.to_string(), conclusions.join("\n"))
     };
     let in_ramp = "\nIn the ramp before, which is not counted, they fell by 67 % after 20 s, with ";
-    let (answer, _) = when(both());
+    let (answer, conclusions) = when(both());
+    assert!(
+        conclusions.contains("Within the ramp, which is not counted, writes fall by 67 % after 20 s"),
+        "{conclusions}"
+    );
     assert!(answer.starts_with("Writes fall by 60 % after 2.0 min") && answer.contains(in_ramp), "{answer}");
 
     let (answer, conclusions) = when(Run::new("own").case("early", "early", &random, &fell_early(5)));

@@ -1,16 +1,14 @@
-//! Conclusions on bottlenecks and path balance.
+//! Sentences on bottlenecks and path balance.
 
-use super::{Conclusion, OF_A_KIND_LIMIT, one};
-use crate::cited::{Cited, Quantity, Source};
-use crate::finding::Fact;
-use crate::{Findings, Kind, cited, words};
+use super::{OF_A_KIND_LIMIT, Sentence, Sentences, one};
+use findings::{Cited, Fact, Kind, Limit, Quantity, Source, cited};
 
 /// Paths of which none carries more than this many times the mean are even: published multipath figures lie within.
 const EVEN: f64 = 1.1;
 
-impl Findings {
-    pub(super) fn limits(&self) -> Vec<Conclusion> {
-        let found = self.ranked(
+impl Sentences<'_> {
+    pub(super) fn limits(&self) -> Vec<Sentence> {
+        let found = self.found.ranked(
             Kind::Limit,
             |fact| match fact {
                 Fact::Limit(limit) => Some(&**limit),
@@ -19,7 +17,7 @@ impl Findings {
             |limit| limit.iops,
         );
         // Which part happens to be busiest says nothing where too little is outstanding.
-        let kind = |limit: &crate::Limit| {
+        let kind = |limit: &Limit| {
             let part = if limit.by == "concurrency" { String::new() } else { limit.part.clone() };
             (limit.by.clone(), part)
         };
@@ -35,7 +33,7 @@ impl Findings {
                 let all: Vec<_> = found.iter().filter(|(_, limit)| kind(limit) == which).collect();
                 let (finding, limit) = all.first()?;
                 let load = self.load_of(finding);
-                let (what, is_plural) = words::limiter(&which.0);
+                let (what, is_plural) = limiter(&which.0);
                 let verb = if is_plural { "limit" } else { "limits" };
                 let because = limit.because.clone();
                 let ids: Vec<Source> =
@@ -49,7 +47,7 @@ impl Findings {
                     (_, 1) => cited!("{} {} {}: {}.", what, verb, load, because),
                     (_, _) => cited!("{} {} {}. At {}: {}.", what, verb, kinds, load, because),
                 };
-                Some(Conclusion {
+                Some(Sentence {
                     weight: if which.0 == "unknown" { 45 } else { 80 },
                     text: text.capitalised(),
                     findings: all.iter().map(|(finding, _)| finding.id.clone()).collect(),
@@ -59,8 +57,8 @@ impl Findings {
     }
 
     /// Division of the load over a real host's paths. A twin's links are part of what bounds it, and said there.
-    pub(super) fn paths(&self) -> Option<Conclusion> {
-        let ranked = self.ranked(
+    pub(super) fn paths(&self) -> Option<Sentence> {
+        let ranked = self.found.ranked(
             Kind::PathBalance,
             |fact| match fact {
                 Fact::PathBalance(balance) if balance.paths != "link" => Some(&**balance),
@@ -90,5 +88,18 @@ impl Findings {
             )
         };
         Some(one(if worst.largest_over_mean > EVEN { 45 } else { 20 }, finding, says))
+    }
+}
+
+/// A kind of limit, and whether it is several things.
+pub(super) fn limiter(by: &str) -> (&'static str, bool) {
+    match by {
+        "link" => ("the links", true),
+        "controller" => ("the controllers", true),
+        "drive" => ("the drives", true),
+        "generator" => ("the host that made the load", false),
+        "rate" => ("the rate that was asked for", false),
+        "concurrency" => ("the number of I/Os outstanding", false),
+        _ => ("what cannot be seen from outside", false),
     }
 }

@@ -1,23 +1,21 @@
-//! Conclusions: sentences on the first page of a report, each backed by a finding.
+//! Sentences about findings: conclusions, and the three answers that a reader asks for first.
 //!
 //! No sentence without a finding behind it.
 
+mod answers;
+mod disruptions;
 mod falls;
 mod latencies;
 mod limits;
+mod load;
 mod published;
 mod rates;
 
-pub(crate) use falls::HELD_MOST_S;
-
-use crate::cited::Cited;
-use crate::finding::{Fact, Finding};
-use crate::{Findings, Kind};
-use serde::Serialize;
+use findings::{Cited, Finding, Findings};
 
 /// A sentence with the findings that carry it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Conclusion {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sentence {
     /// Weight in the order of conclusions, 0 to 100.
     pub weight: u32,
     /// The sentence, each number with its source.
@@ -26,12 +24,25 @@ pub struct Conclusion {
     pub findings: Vec<String>,
 }
 
+/// What is said about the findings of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Sentences<'a> {
+    found: &'a Findings,
+}
+
+impl<'a> Sentences<'a> {
+    /// About these findings.
+    pub fn of(found: &'a Findings) -> Sentences<'a> {
+        Sentences { found }
+    }
+}
+
 /// Sentences of one kind beyond so many are summed up.
 const OF_A_KIND_LIMIT: usize = 4;
 
-impl Findings {
-    /// Conclusions for a reader, the weightiest first.
-    pub fn conclusions(&self) -> Vec<Conclusion> {
+impl Sentences<'_> {
+    /// Conclusions, the weightiest first.
+    pub fn conclusions(&self) -> Vec<Sentence> {
         let mut all = Vec::new();
         all.extend(self.highest());
         all.extend(self.cliffs());
@@ -49,21 +60,8 @@ impl Findings {
         all.sort_by_key(|conclusion| std::cmp::Reverse(conclusion.weight));
         all
     }
-
-    /// The findings of a kind with their facts, the largest first by some number.
-    pub(crate) fn ranked<'a, T>(
-        &'a self,
-        kind: Kind,
-        fact: impl Fn(&'a Fact) -> Option<&'a T>,
-        size: impl Fn(&T) -> f64,
-    ) -> Vec<(&'a Finding, &'a T)> {
-        let mut found: Vec<(&Finding, &T)> =
-            self.of_kind(kind).filter_map(|finding| Some((finding, fact(&finding.fact)?))).collect();
-        found.sort_by(|a, b| size(b.1).total_cmp(&size(a.1)));
-        found
-    }
 }
 
-fn one(weight: u32, finding: &Finding, text: Cited) -> Conclusion {
-    Conclusion { weight, text, findings: vec![finding.id.clone()] }
+fn one(weight: u32, finding: &Finding, text: Cited) -> Sentence {
+    Sentence { weight, text, findings: vec![finding.id.clone()] }
 }

@@ -2,7 +2,7 @@
 
 mod services;
 
-use crate::Kind;
+use findings::Kind;
 use serde::Serialize;
 pub use services::{SERVICES, ServiceExplanation, explain_service};
 

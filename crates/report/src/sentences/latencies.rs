@@ -1,16 +1,13 @@
-//! Conclusions on latency, and on the rate within it.
+//! Sentences on latency, and on the rate within it.
 
-use super::{Conclusion, one};
-use crate::bounds::BOUND_NS;
-use crate::cited::{Quantity, Source, Unit};
-use crate::finding::Fact;
-use crate::{Findings, Kind, cited};
+use super::{Sentence, Sentences, one};
+use findings::{Cited, Fact, Kind, LATENCY_BOUND_NS, Quantity, Source, Unit, cited};
 
-impl Findings {
-    pub(super) fn latencies(&self) -> Vec<Conclusion> {
-        let bound = || Quantity::new(BOUND_NS, Unit::Ns, Source::constant("latency-bound")).latency();
-        let within = self.levels().filter(|(_, level)| level.mean_latency_ns <= BOUND_NS);
-        let lowest = self.lowest_latency();
+impl Sentences<'_> {
+    pub(super) fn latencies(&self) -> Vec<Sentence> {
+        let bound = || Quantity::new(LATENCY_BOUND_NS, Unit::Ns, Source::constant("latency-bound")).latency();
+        let within = self.found.levels().filter(|(_, level)| level.mean_latency_ns <= LATENCY_BOUND_NS);
+        let lowest = self.found.lowest_latency();
         let mut sentences = Vec::new();
         if let Some((finding, _)) = within.max_by(|a, b| a.1.iops.total_cmp(&b.1.iops)) {
             let text = cited!(
@@ -43,8 +40,8 @@ impl Findings {
         sentences
     }
 
-    fn found_loads(&self) -> Option<Conclusion> {
-        let found = self.ranked(
+    fn found_loads(&self) -> Option<Sentence> {
+        let found = self.found.ranked(
             Kind::FoundLoad,
             |fact| match fact {
                 Fact::FoundLoad(found) if found.end == "found" => Some(&**found),
@@ -64,7 +61,7 @@ impl Findings {
             Quantity::constant("confidence", 0.95).percent(),
             load("confidence_95.0"),
             load("confidence_95.1"),
-            crate::Cited::quote(&found.of, Source::finding(&finding.id, "of")),
+            Cited::quote(&found.of, Source::finding(&finding.id, "of")),
             finding.number("below_ns").latency(),
             self.load_of(finding)
         );

@@ -1,14 +1,12 @@
-//! Conclusions on peak rates, block sizes and saturation.
+//! Sentences on peak rates, block sizes, saturation and write penalties.
 
-use super::{Conclusion, one};
-use crate::cited::{Cited, Quantity, Source, Unit};
-use crate::finding::{Fact, Finding};
-use crate::{Findings, Kind, cited};
+use super::{Sentence, Sentences, one};
+use findings::{Cited, Fact, Finding, Kind, Quantity, Source, Unit, cited};
 
-impl Findings {
-    pub(super) fn highest(&self) -> Vec<Conclusion> {
+impl Sentences<'_> {
+    pub(super) fn highest(&self) -> Vec<Sentence> {
         let mut sentences = Vec::new();
-        if let Some((finding, level)) = self.peak_iops() {
+        if let Some((finding, level)) = self.found.peak_iops() {
             let is_mixed = level.read.is_some() && level.write.is_some();
             sentences.push(one(
                 95,
@@ -22,8 +20,8 @@ impl Findings {
                 ),
             ));
         }
-        if let Some((finding, _)) = self.peak_bandwidth()
-            && self.levels().nth(1).is_some()
+        if let Some((finding, _)) = self.found.peak_bandwidth()
+            && self.found.levels().nth(1).is_some()
         {
             sentences.push(one(
                 85,
@@ -38,8 +36,8 @@ impl Findings {
         sentences
     }
 
-    pub(super) fn blocks(&self) -> Vec<Conclusion> {
-        let found = self.ranked(
+    pub(super) fn blocks(&self) -> Vec<Sentence> {
+        let found = self.found.ranked(
             Kind::BestBlockSize,
             |fact| match fact {
                 Fact::BestBlockSize(best) => Some(&**best),
@@ -62,7 +60,7 @@ impl Findings {
                 ),
             )
         });
-        let flattening = self.of_kind(Kind::Flattening).find_map(|finding| match &finding.fact {
+        let flattening = self.found.of_kind(Kind::Flattening).find_map(|finding| match &finding.fact {
             Fact::Flattening(flat) if flat.flattens && flat.from_bs.is_some() => Some(one(
                 60,
                 finding,
@@ -79,8 +77,8 @@ impl Findings {
         best.into_iter().chain(flattening).collect()
     }
 
-    pub(super) fn saturations(&self) -> Option<Conclusion> {
-        let found = self.ranked(
+    pub(super) fn saturations(&self) -> Option<Sentence> {
+        let found = self.found.ranked(
             Kind::Saturation,
             |fact| match fact {
                 Fact::Saturation(saturation) => Some(&**saturation),
@@ -109,20 +107,20 @@ impl Findings {
             ),
         };
         let ids = [*finding].into_iter().chain(host).map(|finding| finding.id.clone()).collect();
-        Some(Conclusion { weight: 55, text, findings: ids })
+        Some(Sentence { weight: 55, text, findings: ids })
     }
 
     /// The finding that the host limits one of the cases that a finding rests on: then no more load would say anything of the target.
     fn host_limit(&self, of: &Finding) -> Option<&Finding> {
         let is_of = |case: &str| of.rests_on.iter().any(|basis| &*basis.case == case);
-        self.of_kind(Kind::Limit).find(|finding| {
+        self.found.of_kind(Kind::Limit).find(|finding| {
             let is_host = matches!(&finding.fact, Fact::Limit(limit) if limit.by == "generator");
             is_host && finding.stage == of.stage && finding.case.as_deref().is_some_and(is_of)
         })
     }
 
-    pub(super) fn penalties(&self) -> Vec<Conclusion> {
-        let found = self.ranked(
+    pub(super) fn penalties(&self) -> Vec<Sentence> {
+        let found = self.found.ranked(
             Kind::WritePenalty,
             |fact| match fact {
                 Fact::WritePenalty(penalty) => Some(&**penalty),
@@ -142,7 +140,7 @@ impl Findings {
                 let ids: Vec<Source> =
                     all.iter().map(|(finding, _)| Source::finding(&finding.id, "ratio")).collect();
                 let first = &all.first()?.0;
-                Some(Conclusion {
+                Some(Sentence {
                     weight: 58,
                     text: cited!(
                         "RAID {}: random writes reach {} to {} of reads over {}; the rule of thumb says {}.",
