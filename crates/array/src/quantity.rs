@@ -174,8 +174,8 @@ impl Kind {
                 let digits: String = text.chars().filter(|c| *c != '_').collect();
                 digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
             }
+            Kind::Bytes | Kind::Time if text == "0" => Some(0),
             Kind::Bytes => scaled(text, BYTE_UNITS, 1),
-            Kind::Time if text == "0" => Some(0),
             Kind::Time => scaled(text, TIME_UNITS, 1),
             Kind::Limit if text == "unlimited" => Some(UNLIMITED),
             Kind::Rate | Kind::Limit => match text.strip_suffix("/s") {
@@ -307,6 +307,7 @@ mod tests {
     fn quantities_have_their_units() {
         assert_eq!(Kind::Bytes.parse("3.84TB"), Some(3_840_000_000_000));
         assert_eq!(Kind::Bytes.parse("128 KiB"), Some(131_072));
+        assert_eq!(Kind::Bytes.parse("0"), Some(0));
         assert_eq!(Kind::Bytes.parse("128"), None);
         assert_eq!(Kind::Bytes.parse("128k"), None);
         assert_eq!(Kind::Time.parse("80us"), Some(80_000));
