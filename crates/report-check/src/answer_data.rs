@@ -9,6 +9,8 @@ use serde_json::Value;
 const ASSUMED: [f64; 2] = [1.0, 0.5];
 /// Largest error of a value that is too low.
 const UNDER_LIMIT: f64 = 0.95;
+/// Beyond their rate links carry by so much with larger frames.
+const LARGER_FRAMES: f64 = 1.06;
 
 /// Value at a path: `headroom_95.0`.
 pub fn at<'a>(data: &'a Value, path: &str) -> &'a Value {
@@ -43,6 +45,14 @@ pub fn holds(value: &Value, is_own: &dyn Fn(&str) -> bool) -> bool {
 pub fn range(value: f64, over: f64, under: f64, sampling: f64) -> [f64; 2] {
     let both = |error: f64| (error * error + sampling * sampling).sqrt();
     [value / (1.0 + both(over)), value / (1.0 - both(under).min(UNDER_LIMIT))]
+}
+
+/// Most I/Os a second of a case's mix over links of so many bytes a second each way.
+pub fn line_rate_iops(links_bytes_per_s: Option<f64>, case: &Case) -> f64 {
+    let [read, write] = &case.totals;
+    let bytes = read.bytes.max(write.bytes) as f64;
+    let of_rate = |rate: f64| LARGER_FRAMES * rate * (read.ios + write.ios) as f64 / bytes;
+    links_bytes_per_s.filter(|_| bytes > 0.0).map_or(f64::INFINITY, of_rate)
 }
 
 /// Latency of a measure over a case: `p99`, `read.mean`.

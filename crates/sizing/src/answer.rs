@@ -1,6 +1,7 @@
 //! Answer about one configuration: its level with a range, and the part that limits it.
 
 use crate::cache_warming::WarmCaches;
+use crate::line_rate::{links_bytes_per_s, most_iops};
 use crate::part::Part;
 use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
@@ -111,8 +112,10 @@ pub struct Elasticity {
 pub struct Answer {
     /// I/Os a second.
     pub iops: f64,
-    /// Range of the true rate: 95 %, model and sampling together, and no more than the load asks for.
+    /// Range of the true rate: 95 %, model and sampling together, and no more than the load asks for and the links carry.
     pub iops_95: [f64; 2],
+    /// Bytes a second that the links carry each way at their line rate; `None` where that is assumed.
+    pub links_bytes_per_s: Option<f64>,
     /// Relative half-width of the sampling alone.
     pub sampling: f64,
     /// Bytes a second.
@@ -277,6 +280,8 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
     let percentiles = QuantityError::of(configuration, &[]);
     let (mean, p99) = (both.mean_ns(), both.percentile_ns(990_000));
     let mut iops_95 = rates.error.range(iops, level.rate_half_width);
+    let links_bytes_per_s = links_bytes_per_s(configuration);
+    iops_95[1] = iops_95[1].min(most_iops(links_bytes_per_s, level).max(iops));
     if let Some(requested) = asked_iops(case) {
         // However fast the array is, nothing asks for more.
         iops_95[1] = iops_95[1].min(requested.max(iops));
@@ -285,6 +290,7 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
     Answer {
         iops,
         iops_95,
+        links_bytes_per_s,
         sampling: level.rate_half_width,
         bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {

@@ -2,8 +2,9 @@
 //!
 //! The model's error turns into a range of the multiple: the true latency is under the bound for
 //! certain where the simulated one is under `bound × (1 − under)`, and may be where it is under `bound × (1 + over)`; the true rate
-//! is off by the error of rates.
+//! is off by the error of rates. What the links do not carry at their line rate is no array's behind them.
 
+use crate::line_rate::{links_bytes_per_s, most_iops};
 use crate::requirement::Requirement;
 use crate::simulation::{self, Effort, Level};
 use crate::workload::{asked_iops, times};
@@ -55,8 +56,10 @@ impl HeadroomPoint {
 pub(crate) struct Headroom {
     /// Times the workload that are carried, by the simulation alone.
     pub times: f64,
-    /// Range of that: model and sampling together.
+    /// Range of that: the model's error, and no more than the links carry.
     pub times_95: [f64; 2],
+    /// Bytes a second that the links carry each way at their line rate; `None` where that is assumed.
+    pub links_bytes_per_s: Option<f64>,
     /// Smallest simulated multiple that is not carried; infinite where even [`TIMES_LIMIT`] times are.
     pub fails_at: f64,
     /// Simulated points, by rising multiple.
@@ -105,7 +108,12 @@ pub(crate) fn headroom(
     let (rates, _) = model_error(configuration, &["iops"]);
     // What the simulation found lies in its own range.
     times_95 = [times_95[0].min(found) / (1.0 + rates.over), times_95[1].max(found) / (1.0 - rates.under)];
-    Ok(Headroom { times: found, times_95, fails_at: high, points })
+    let links_bytes_per_s = links_bytes_per_s(configuration);
+    if let Some(workload) = points.iter().find(|point| point.times == 1.0) {
+        let most = most_iops(links_bytes_per_s, &workload.level) / workload.asked_iops;
+        times_95[1] = times_95[1].min(most.max(found));
+    }
+    Ok(Headroom { times: found, times_95, links_bytes_per_s, fails_at: high, points })
 }
 
 /// The simulated point of a multiple.

@@ -11,6 +11,7 @@ mod curve;
 mod error;
 mod growth;
 mod headroom;
+mod line_rate;
 mod load_source;
 mod model_error;
 mod named_workload;

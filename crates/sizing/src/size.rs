@@ -147,6 +147,7 @@ pub(crate) fn blank_row(design: &Configuration, state: State, question: &SizeQue
         because: String::new(),
         headroom: None,
         headroom_95: None,
+        links_bytes_per_s: None,
         breaks_in_year: None,
         breaks_in_year_95: None,
         usable_bytes,
@@ -216,6 +217,7 @@ fn judge(row: &mut SizeRow, found: &Headroom, question: &SizeQuestion) {
     let [low, high] = found.times_95;
     row.headroom = Some(found.times);
     row.headroom_95 = Some(found.times_95);
+    row.links_bytes_per_s = found.links_bytes_per_s;
     row.points = found.points.iter().map(|point| size_point(point, &row.model_error, question)).collect();
     row.at_peak = at_peak(&row.points, question);
     // Points beyond the headroom need not settle: their queues grow.

@@ -155,6 +155,8 @@ pub struct SizeRow {
     pub headroom: Option<f64>,
     /// Range of that.
     pub headroom_95: Option<[f64; 2]>,
+    /// Bytes a second that the links carry each way at their line rate, which ends that range; `None` where it is assumed.
+    pub links_bytes_per_s: Option<f64>,
     /// First year, from 1, in which growth exceeds the headroom.
     pub breaks_in_year: Option<u32>,
     /// The same at both ends of the headroom's range: at worst and at best.
@@ -238,6 +240,7 @@ impl SizeRow {
             "because": self.because,
             "headroom": self.headroom,
             "headroom_95": self.headroom_95,
+            "links_bytes_per_s": self.links_bytes_per_s,
             "breaks_in_year": self.breaks_in_year,
             "breaks_in_year_95": self.breaks_in_year_95,
             "usable_bytes": self.usable_bytes,

@@ -103,6 +103,34 @@ fn agrees(
     Ok(())
 }
 
+/// Proves that no range goes beyond what the links carry at their line rate, however little is known of the array behind them: 147 MB a
+/// second over a 1 Gb link fail and are not too close to call; and that a rate which somebody assumes ends no range.
+#[test]
+fn ranges_end_at_the_line_rate_of_the_links() {
+    let nas = Configuration::load("nas-raid5").unwrap();
+    let asked = 140.0;
+    let load = format!("fio:rw=read,bs=1m,numjobs=2,rate_iops={},runtime=600", asked / 2.0);
+    let of = |array: &Configuration| {
+        size(std::slice::from_ref(array), &question(&load, "mean<100ms", &[State::Healthy]), &|| ())
+            .unwrap()
+            .remove(0)
+    };
+    let row = of(&nas);
+    assert_eq!(row.links_bytes_per_s, Some(117e6));
+    let most = 1.06 * 117e6 / (asked * 1048576.0);
+    let [low, high] = row.headroom_95.unwrap();
+    assert!((high - most).abs() < 1e-9 && low < row.headroom.unwrap(), "{low} to {high}, {most}");
+    assert_eq!(row.verdict, SizeVerdict::Fails, "{row:?}");
+    let unpaced = LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,runtime=600").unwrap().case;
+    let closed = answer(&nas, &unpaced, &EFFORT).unwrap();
+    assert!((closed.iops_95[1] * 1048576.0 - 1.06 * 117e6).abs() < 1.0, "{:?}", closed.iops_95);
+
+    let assumed = of(&nas.with("fabric.rate", &json!("117MB/s")).unwrap());
+    assert_eq!((assumed.links_bytes_per_s, assumed.verdict), (None, SizeVerdict::TooCloseToCall));
+    let switched = answer(&nas.with("links", &json!("off")).unwrap(), &unpaced, &EFFORT).unwrap();
+    assert!(switched.iops > closed.iops_95[1] && switched.links_bytes_per_s.is_none(), "{switched:?}");
+}
+
 /// Proves that latencies far beyond saturation do not mislead the search: here it ended a third too high.
 #[test]
 fn overload_does_not_mislead_the_search() {

@@ -112,6 +112,9 @@ fn page(rows: &[SizeRow], question: &SizeQuestion, load: &LoadSource) -> String 
     }
     text.push_str(&missing_prices(rows));
     text.push_str(&format!("{}\n", basis(rows)));
+    if rows.iter().any(|row| row.links_bytes_per_s.is_some()) {
+        text.push_str("Ranges of headroom end at the line rate of the links.\n");
+    }
     let reasons: Vec<String> = rows
         .iter()
         .filter(|row| row.left_out.is_none())

@@ -208,8 +208,11 @@ fn notes(rows: &[Row]) -> Vec<String> {
             "Ranges: half to twice of what was simulated. No published row validates this array: its parts are assumed. Do not sign on this."
         }
     };
-    let mut notes =
-        vec![basis.to_owned(), "No published row has percentiles: p99 may be half or twice as long.".into()];
+    let mut notes = vec![basis.to_owned()];
+    if rows.iter().any(|row| row.answer.links_bytes_per_s.is_some()) {
+        notes.push("Ranges of rates end at the line rate of the links.".into());
+    }
+    notes.push("No published row has percentiles: p99 may be half or twice as long.".into());
     for (by_load, text) in [
         (false, "Drives begin as after hours of random writes; --change condition=fresh shows new ones."),
         (

@@ -1,7 +1,7 @@
 //! Answers recomputed from the histograms of their cases: latencies, headroom, ranges, verdicts, years, the front.
 
 use super::answers::{Answer, Answers};
-use crate::answer_data::{Subject, error_differs, latency_ns, range};
+use crate::answer_data::{Subject, error_differs, latency_ns, line_rate_iops, range};
 use crate::run::Run;
 use crate::{Findings, close};
 use serde_json::Value;
@@ -24,6 +24,8 @@ struct Point {
     latencies_ns: Vec<f64>,
     kept_up: bool,
     is_steady: bool,
+    /// Times the workload that the links carry with this case's mix.
+    line_rate_times: f64,
 }
 
 impl Point {
@@ -161,7 +163,9 @@ fn points(
             wrong(format!("{path} delivers {} of {requested} IOPS", case.iops()));
         }
         let is_steady = point["is_steady"] == true;
-        points.push(Point { times, iops: case.iops(), latencies_ns, kept_up, is_steady });
+        let line_rate_times =
+            line_rate_iops(answer.number("links_bytes_per_s"), case) / number(&question["iops"]);
+        points.push(Point { times, iops: case.iops(), latencies_ns, kept_up, is_steady, line_rate_times });
     }
     at_peak(wrong, answer, &points, requirements);
     first_full(wrong, answer, cases, &points);
@@ -260,10 +264,13 @@ fn headroom(
         ends[1] = ends[1].min(crossing(points, place, one.limit_ns * (1.0 + share("over"))));
     }
     let rate = |end: &str| answer.number(&format!("model_error.iops.{end}")).unwrap_or(0.0);
+    let workload = points.iter().find(|point| point.times == 1.0);
+    let line_rate_times = workload.map_or(f64::INFINITY, |point| point.line_rate_times);
+    let high = (ends[1].max(times) / (1.0 - rate("under"))).min(line_rate_times.max(times));
     let expected = [
         ("headroom", times),
         ("headroom_95.0", ends[0].min(times) / (1.0 + rate("over"))),
-        ("headroom_95.1", ends[1].max(times) / (1.0 - rate("under"))),
+        ("headroom_95.1", high),
     ];
     for (field, expected) in expected {
         let reported = answer.number(field);

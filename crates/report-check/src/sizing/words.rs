@@ -303,6 +303,9 @@ fn basis(answers: &Answers<'_>, of_design: &[Answer<'_>]) -> Vec<String> {
         let (over, under) = (share("over"), share("under"));
         lines.push(format!("{name}: simulated up to {over:.1} % too high or {under:.1} % too low, {from}."));
     }
+    if of_design.iter().any(|answer| answer.number("links_bytes_per_s").is_some()) {
+        lines.push("Ranges of rates end at the line rate of the links.".to_owned());
+    }
     let is_assumed = answer.text("model_error.iops.validated") == "assumed";
     if !is_assumed && healthy.is_some() && of_design.iter().any(Answer::is_degraded) {
         let line = "With a part lost or the cache off, errors of published rows count twice: none is of these states.";

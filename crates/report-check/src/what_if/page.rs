@@ -284,6 +284,9 @@ fn basis(answers: &Answers<'_>, first: &Answer<'_>) -> Vec<Text> {
     if let Some(changed) = changed.filter(|one| one.text("validated") == "fitted") {
         lines.extend(errors(changed, ", changed"));
     }
+    if answers.all().any(|answer| answer.data["links_bytes_per_s"].is_number()) {
+        lines.push(Text::of("Ranges of rates end at the line rate of the links.", &[]));
+    }
     if answers.rows.len() > 1 {
         lines.push(Text::of(
             "Each range is of one answer alone. Answers about one array share most of the model's error: their difference is known better than \

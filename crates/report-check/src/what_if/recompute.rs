@@ -1,7 +1,7 @@
 //! Answers recomputed from their cases: rates, latencies, ranges, gains of parts, limits.
 
 use super::answers::{Answer, Answers};
-use crate::answer_data::{Subject, error_differs, latency_ns, range};
+use crate::answer_data::{Subject, error_differs, latency_ns, line_rate_iops, range};
 use crate::run::{Case, Run};
 use crate::{Findings, close};
 use serde_json::Value;
@@ -116,6 +116,9 @@ fn one(
         let value = held.iter().find(|(path, _)| path == value).map_or(f64::NAN, |one| one.1);
         let [over, under] = ["over", "under"].map(|end| share(&format!("{path}.{end}")));
         let [low, mut high] = range(value, over, under, sampling_95);
+        if name == "iops" {
+            high = high.min(line_rate_iops(answer.value("links_bytes_per_s"), case).max(value));
+        }
         if name == "iops"
             && let Some(requested) = answers.question["iops"].as_f64()
         {

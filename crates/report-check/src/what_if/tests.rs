@@ -146,3 +146,15 @@ fn altered_answers_are_found() {
     renamed.events[2].text = "links.count=16: limit drives".into();
     assert!(!contradictions(&renamed).is_empty());
 }
+
+/// Proves that a rate whose range goes beyond what the links carry at their line rate is found, and one that ends there is not.
+#[test]
+fn a_rate_ends_at_the_line_rate_of_the_links() {
+    let mut run = run();
+    // A quarter more than the first answer's 1,600, and 6 % more in larger frames.
+    run.events[1].data["links_bytes_per_s"] = json!(2000.0 * 4096.0);
+    let found = contradictions(&run);
+    assert!(found.iter().any(|one| one.contains("iops_95.1") && one.contains("2120")), "{found:?}");
+    run.events[1].data["iops_95"][1] = json!(2120.0);
+    assert_eq!(contradictions(&run), Vec::<String>::new());
+}

@@ -5,7 +5,7 @@ mod charts;
 mod sentences;
 mod tables;
 
-use super::event_fields::{ASSUMED, EventFields, caution};
+use super::event_fields::{ASSUMED, EventFields, LINE_RATE, caution};
 use crate::model::{WalkOfLimits, WhatIfPage};
 use answer::{Answer, KIND};
 use findings::{Cited, Source, Unit, WHAT_IF_EVENT, WHAT_IF_QUESTION_EVENT, cited};
@@ -71,6 +71,9 @@ fn basis(question: &EventFields<'_>, rows: &[Answer<'_>], steps: &[Answer<'_>]) 
     let changed = rows.get(1).or(steps.first());
     if let Some(changed) = changed.filter(|one| one.text("validated") == Some("fitted")) {
         lines.extend(errors(changed, true));
+    }
+    if rows.iter().chain(steps).any(|row| row.field("links_bytes_per_s").is_some()) {
+        lines.push(LINE_RATE.into());
     }
     if rows.len() > 1 {
         lines.push(

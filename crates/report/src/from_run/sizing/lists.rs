@@ -3,7 +3,7 @@
 use super::answer::{Answer, Question};
 use super::sentence::{all_states, state_words};
 use super::states::measure_words;
-use crate::from_run::event_fields::ASSUMED;
+use crate::from_run::event_fields::{ASSUMED, LINE_RATE};
 use crate::from_run::{Source, model_lines};
 use findings::{Cited, Unit, cited};
 use serde_json::Value;
@@ -32,6 +32,9 @@ pub fn basis(question: &Question<'_>, answers: &[&Answer<'_>]) -> Vec<Cited> {
         let measure = one.get("measure").and_then(Value::as_str).unwrap_or_default();
         let name = cited!("Latency, {}", measure_words(measure));
         lines.extend(answer.model_error(&format!("model_error.required.{place}"), name, is_other));
+    }
+    if answers.iter().any(|answer| answer.field("links_bytes_per_s").is_some()) {
+        lines.push(LINE_RATE.into());
     }
     if !is_assumed && healthy.is_some() && answers.iter().any(|answer| is_degraded(answer)) {
         lines.push("With a part lost or the cache off, errors of published rows count twice: none is of these states.".into());
