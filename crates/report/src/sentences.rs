@@ -24,7 +24,7 @@ pub struct Sentence {
     pub findings: Vec<String>,
 }
 
-/// What is said about the findings of a run.
+/// Sentences about the findings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Sentences<'a> {
     found: &'a Findings,

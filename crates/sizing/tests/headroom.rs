@@ -109,7 +109,7 @@ fn agrees(
 fn ranges_end_at_the_line_rate_of_the_links() {
     let nas = Configuration::load("nas-raid5").unwrap();
     let asked = 140.0;
-    let load = format!("fio:rw=read,bs=1m,numjobs=2,rate_iops={},runtime=600", asked / 2.0);
+    let load = format!("fio:rw=read,bs=1m,numjobs=2,size=100g,rate_iops={},runtime=600", asked / 2.0);
     let of = |array: &Configuration| {
         size(std::slice::from_ref(array), &question(&load, "mean<100ms", &[State::Healthy]), &|| ())
             .unwrap()
@@ -121,7 +121,7 @@ fn ranges_end_at_the_line_rate_of_the_links() {
     let [low, high] = row.headroom_95.unwrap();
     assert!((high - most).abs() < 1e-9 && low < row.headroom.unwrap(), "{low} to {high}, {most}");
     assert_eq!(row.verdict, SizeVerdict::Fails, "{row:?}");
-    let unpaced = LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,runtime=600").unwrap().case;
+    let unpaced = LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,size=100g,runtime=600").unwrap().case;
     let closed = answer(&nas, &unpaced, &EFFORT).unwrap();
     assert!((closed.iops_95[1] * 1048576.0 - 1.06 * 117e6).abs() < 1.0, "{:?}", closed.iops_95);
 
