@@ -121,7 +121,8 @@ fn ranges_end_at_the_line_rate_of_the_links() {
     let [low, high] = row.headroom_95.unwrap();
     assert!((high - most).abs() < 1e-9 && low < row.headroom.unwrap(), "{low} to {high}, {most}");
     assert_eq!(row.verdict, SizeVerdict::Fails, "{row:?}");
-    let unpaced = LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,size=100g,runtime=600").unwrap().case;
+    let unpaced =
+        LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,size=100g,runtime=600").unwrap().case;
     let closed = answer(&nas, &unpaced, &EFFORT).unwrap();
     assert!((closed.iops_95[1] * 1048576.0 - 1.06 * 117e6).abs() < 1.0, "{:?}", closed.iops_95);
 
