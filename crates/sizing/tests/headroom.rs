@@ -108,8 +108,8 @@ fn agrees(
 #[test]
 fn ranges_end_at_the_line_rate_of_the_links() {
     let nas = Configuration::load("nas-raid5").unwrap();
-    let asked = 140.0;
-    let load = format!("fio:rw=read,bs=1m,numjobs=2,size=100g,rate_iops={},runtime=600", asked / 2.0);
+    let requested = 140.0;
+    let load = format!("fio:rw=read,bs=1m,numjobs=2,size=100g,rate_iops={},runtime=600", requested / 2.0);
     let of = |array: &Configuration| {
         size(std::slice::from_ref(array), &question(&load, "mean<100ms", &[State::Healthy]), &|| ())
             .unwrap()
@@ -117,7 +117,7 @@ fn ranges_end_at_the_line_rate_of_the_links() {
     };
     let row = of(&nas);
     assert_eq!(row.links_bytes_per_s, Some(117e6));
-    let most = 1.06 * 117e6 / (asked * 1048576.0);
+    let most = 1.06 * 117e6 / (requested * 1048576.0);
     let [low, high] = row.headroom_95.unwrap();
     assert!((high - most).abs() < 1e-9 && low < row.headroom.unwrap(), "{low} to {high}, {most}");
     assert_eq!(row.verdict, SizeVerdict::Fails, "{row:?}");
