@@ -9,8 +9,8 @@ use serde_json::Value;
 const ASSUMED: [f64; 2] = [1.0, 0.5];
 /// Largest error of a value that is too low.
 const UNDER_LIMIT: f64 = 0.95;
-/// Beyond their rate links carry by so much with larger frames.
-const LARGER_FRAMES: f64 = 1.06;
+/// Beyond their rate links carry by so much with smaller headers.
+const SMALLER_HEADERS: f64 = 1.13;
 
 /// Value at a path: `headroom_95.0`.
 pub fn at<'a>(data: &'a Value, path: &str) -> &'a Value {
@@ -51,7 +51,7 @@ pub fn range(value: f64, over: f64, under: f64, sampling: f64) -> [f64; 2] {
 pub fn line_rate_iops(links_bytes_per_s: Option<f64>, case: &Case) -> f64 {
     let [read, write] = &case.totals;
     let bytes = read.bytes.max(write.bytes) as f64;
-    let of_rate = |rate: f64| LARGER_FRAMES * rate * (read.ios + write.ios) as f64 / bytes;
+    let of_rate = |rate: f64| SMALLER_HEADERS * rate * (read.ios + write.ios) as f64 / bytes;
     links_bytes_per_s.filter(|_| bytes > 0.0).map_or(f64::INFINITY, of_rate)
 }
 

@@ -114,7 +114,7 @@ pub struct Answer {
     pub iops: f64,
     /// Range of the true rate: 95 %, model and sampling together, and no more than the load asks for and the links carry.
     pub iops_95: [f64; 2],
-    /// Bytes a second that the links carry each way at their line rate; `None` where that is assumed.
+    /// Bytes a second that the links carry each way at their line rate; `None` where that is not known.
     pub links_bytes_per_s: Option<f64>,
     /// Relative half-width of the sampling alone.
     pub sampling: f64,

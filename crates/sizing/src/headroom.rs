@@ -58,7 +58,7 @@ pub(crate) struct Headroom {
     pub times: f64,
     /// Range of that: the model's error, and no more than the links carry.
     pub times_95: [f64; 2],
-    /// Bytes a second that the links carry each way at their line rate; `None` where that is assumed.
+    /// Bytes a second that the links carry each way at their line rate; `None` where that is not known.
     pub links_bytes_per_s: Option<f64>,
     /// Smallest simulated multiple that is not carried; infinite where even [`TIMES_LIMIT`] times are.
     pub fails_at: f64,

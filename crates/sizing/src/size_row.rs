@@ -155,7 +155,7 @@ pub struct SizeRow {
     pub headroom: Option<f64>,
     /// Range of that.
     pub headroom_95: Option<[f64; 2]>,
-    /// Bytes a second that the links carry each way at their line rate, which ends that range; `None` where it is assumed.
+    /// Bytes a second that the links carry each way at their line rate, which ends that range; `None` where that is not known.
     pub links_bytes_per_s: Option<f64>,
     /// First year, from 1, in which growth exceeds the headroom.
     pub breaks_in_year: Option<u32>,

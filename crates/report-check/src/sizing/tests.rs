@@ -133,10 +133,10 @@ fn altered_answers_are_found() {
 fn a_headroom_ends_at_the_line_rate_of_the_links() {
     let mut run = run();
     run.cases.iter_mut().for_each(|case| case.totals[0].bytes = 4096 * case.totals[0].ios);
-    // Three times the workload, and 6 % more in larger frames.
+    // Three times the workload, and 13 % more with smaller headers.
     run.events[1].data["links_bytes_per_s"] = json!(3.0 * 4096.0 * 1000.0);
     let found = contradictions(&run);
-    assert!(found.iter().any(|one| one.contains("headroom_95.1") && one.contains("3.18")), "{found:?}");
-    run.events[1].data["headroom_95"][1] = json!(3.18);
+    assert!(found.iter().any(|one| one.contains("headroom_95.1") && one.contains("give 3.3")), "{found:?}");
+    run.events[1].data["headroom_95"][1] = json!(3.39);
     assert_eq!(contradictions(&run), Vec::<String>::new());
 }

@@ -92,5 +92,5 @@ pub fn caution(names: Vec<Cited>) -> Option<Cited> {
 /// First line of the basis of an array that no published row validates.
 pub const ASSUMED: &str = "Assumed parts only: no published row validates this array. Do not sign on this.";
 
-/// Line of the basis of answers whose links' rate is no assumption.
+/// Line of the basis of answers whose links' rate is known.
 pub const LINE_RATE: &str = "Ranges of rates end at the line rate of the links.";
