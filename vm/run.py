@@ -356,7 +356,9 @@ def machines(groups, at_once):
         parts = [[] for _ in range(min(at_once, len(those)))]
         for group in sorted(those, key=work_s, reverse=True):
             min(parts, key=lambda part: sum(map(work_s, part))).append(group)
-        booted += sorted(parts, key=lambda part: sum(map(work_s, part)), reverse=True)
+        booted += parts
+    # The longest first: a machine that is begun last leaves a processor idle for as long as it takes.
+    booted.sort(key=lambda part: sum(map(work_s, part)), reverse=True)
     return [
         ("-".join(group.name for group in part), [test for group in part for test in group.tests], part[0].options)
         for part in booted
