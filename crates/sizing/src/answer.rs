@@ -6,7 +6,7 @@ use crate::part::Part;
 use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
 use crate::size_row::QuantityError;
-use crate::workload::asked_iops;
+use crate::workload::{asked_iops, outstanding};
 use crate::{Configuration, SizingError, Validated};
 use load::Sample;
 use plan::Case;
@@ -32,7 +32,7 @@ pub struct Latency {
     pub mean: f64,
     /// 99th percentile, in nanoseconds.
     pub p99: u64,
-    /// Range of the mean: 95 %, model and sampling together.
+    /// Range of the mean: 95 %, model and sampling together; of a closed loop no shorter than the links allow.
     pub mean_95: [f64; 2],
     /// Range of the percentile.
     pub p99_95: [f64; 2],
@@ -116,6 +116,8 @@ pub struct Answer {
     pub iops_95: [f64; 2],
     /// Bytes a second that the links carry each way at their line rate; `None` where that is not known.
     pub links_bytes_per_s: Option<f64>,
+    /// I/Os that the load keeps outstanding all the time; `None` where something else says when they are issued.
+    pub outstanding: Option<u64>,
     /// Relative half-width of the sampling alone.
     pub sampling: f64,
     /// Bytes a second.
@@ -280,23 +282,31 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
     let percentiles = QuantityError::of(configuration, &[]);
     let (mean, p99) = (both.mean_ns(), both.percentile_ns(990_000));
     let mut iops_95 = rates.error.range(iops, level.rate_half_width);
+    let mut mean_95 = means.error.range(mean, level.mean_half_width);
     let links_bytes_per_s = links_bytes_per_s(configuration);
-    iops_95[1] = iops_95[1].min(most_iops(links_bytes_per_s, level).max(iops));
+    let most_iops = most_iops(links_bytes_per_s, level).max(iops);
+    iops_95[1] = iops_95[1].min(most_iops);
     if let Some(requested) = asked_iops(case) {
         // However fast the array is, nothing asks for more.
         iops_95[1] = iops_95[1].min(requested.max(iops));
+    }
+    let outstanding = outstanding(case);
+    if outstanding.is_some() {
+        // As many are on their way whatever they take: no faster than the links carry them (Little's law).
+        mean_95[0] = mean_95[0].max(mean * iops / most_iops);
     }
     let of = |side: &load::DirectionSample| (side.ios > 0).then(|| side.latency.mean_ns());
     Answer {
         iops,
         iops_95,
         links_bytes_per_s,
+        outstanding,
         sampling: level.rate_half_width,
         bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {
             mean,
             p99,
-            mean_95: means.error.range(mean, level.mean_half_width),
+            mean_95,
             p99_95: percentiles.error.range(p99 as f64, level.p99_half_width),
         },
         read_mean_ns: of(&level.read),

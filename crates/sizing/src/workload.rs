@@ -1,7 +1,7 @@
 //! Workload: what an application asks of storage at its peak, as streams that arrive whether or not storage keeps up.
 
 use crate::SizingError;
-use load::RateCurve;
+use load::{DirectionRates, RateCurve};
 use plan::{Case, Selection};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -193,6 +193,17 @@ pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
         Some(_) => None,
         None => load.rate_iops,
     }
+}
+
+/// I/Os that a case of one load keeps outstanding all the time; `None` where a rate or a trace says when they are issued.
+pub(crate) fn outstanding(case: &Case) -> Option<u64> {
+    let shape = &case.load.shape;
+    let is_closed = case.loads.is_empty()
+        && case.load.rate_iops.is_none()
+        && shape.arrival.is_none()
+        && shape.rates == DirectionRates::default()
+        && shape.replay.is_none();
+    is_closed.then(|| case.load.outstanding())
 }
 
 /// Returns the case at a multiple of its rate.

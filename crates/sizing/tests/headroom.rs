@@ -123,6 +123,10 @@ fn ranges_end_at_the_line_rate_of_the_links() {
         LoadSource::read("fio:rw=read,bs=1m,numjobs=2,iodepth=8,size=100g,runtime=600").unwrap().case;
     let closed = answer(&nas, &unpaced, &effort).unwrap();
     assert!((closed.iops_95[1] * 1048576.0 - 1.13 * 117e6).abs() < 1.0, "{:?}", closed.iops_95);
+    // Sixteen I/Os are outstanding, whatever they take: one and the same limit in both ranges.
+    let outstanding =
+        [closed.latency_ns.mean * closed.iops, closed.latency_ns.mean_95[0] * closed.iops_95[1]];
+    assert!(outstanding.iter().all(|one| (one / 16e9 - 1.0).abs() < 0.02), "{outstanding:?}");
 
     let assumed = of(&nas.with("fabric.rate", &json!("117MB/s")).unwrap());
     assert_eq!((assumed.links_bytes_per_s, assumed.verdict), (None, SizeVerdict::TooCloseToCall));

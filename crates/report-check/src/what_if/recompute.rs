@@ -115,14 +115,15 @@ fn one(
         }
         let value = held.iter().find(|(path, _)| path == value).map_or(f64::NAN, |one| one.1);
         let [over, under] = ["over", "under"].map(|end| share(&format!("{path}.{end}")));
-        let [low, mut high] = range(value, over, under, sampling_95);
-        if name == "iops" {
-            high = high.min(line_rate_iops(answer.value("links_bytes_per_s"), case).max(value));
-        }
-        if name == "iops"
-            && let Some(requested) = answers.question["iops"].as_f64()
-        {
-            high = high.min(requested.max(value));
+        let [mut low, mut high] = range(value, over, under, sampling_95);
+        let most = line_rate_iops(answer.value("links_bytes_per_s"), case).max(case.iops());
+        match name {
+            "iops" => {
+                let requested = answers.question["iops"].as_f64().unwrap_or(f64::INFINITY);
+                high = high.min(most).min(requested.max(value));
+            }
+            "mean" if answer.value("outstanding").is_some() => low = low.max(value * case.iops() / most),
+            _ => {}
         }
         held.extend([(format!("{ends}.0"), low), (format!("{ends}.1"), high)]);
     }

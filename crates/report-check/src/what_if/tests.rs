@@ -147,14 +147,21 @@ fn altered_answers_are_found() {
     assert!(!contradictions(&renamed).is_empty());
 }
 
-/// Proves that a rate whose range goes beyond what the links carry at their line rate is found, and one that ends there is not.
+/// Proves that a rate whose range goes beyond what the links carry at their line rate is found, and the mean latency of a closed loop whose
+/// range is shorter than they allow; and that those which end there are not.
 #[test]
-fn a_rate_ends_at_the_line_rate_of_the_links() {
+fn ranges_end_at_the_line_rate_of_the_links() {
     let mut run = run();
     // A quarter more than the first answer's 1,600, and 13 % more with smaller headers.
     run.events[1].data["links_bytes_per_s"] = json!(2000.0 * 4096.0);
     let found = contradictions(&run);
     assert!(found.iter().any(|one| one.contains("iops_95.1") && one.contains("2260")), "{found:?}");
     run.events[1].data["iops_95"][1] = json!(2260.0);
+    assert_eq!(contradictions(&run), Vec::<String>::new());
+    let mean_ns = run.events[1].data["latency_ns"]["mean"].as_f64().unwrap();
+    run.events[1].data["outstanding"] = json!(1);
+    let found = contradictions(&run);
+    assert!(matches!(&found[..], [one] if one.contains("latency_ns.mean_95.0")), "{found:?}");
+    run.events[1].data["latency_ns"]["mean_95"][0] = json!(mean_ns * 1600.0 / 2260.0);
     assert_eq!(contradictions(&run), Vec::<String>::new());
 }
