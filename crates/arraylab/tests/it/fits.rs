@@ -95,7 +95,9 @@ fn an_array_is_fitted_with_rows_held_out() {
 #[test]
 fn a_fit_is_interrupted_within_a_simulation() {
     let directory = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_arraylab"))
+    // coreutils' timeout passes the signal on, and ends a fit that does not heed it.
+    let mut child = Command::new("timeout")
+        .args(["--signal=KILL", "120", env!("CARGO_BIN_EXE_arraylab")])
         .args([
             "fit",
             "raid-levels",
