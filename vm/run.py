@@ -355,10 +355,10 @@ def machines(groups, at_once):
     for those in shared.values():
         parts = [[] for _ in range(min(at_once, len(those)))]
         for group in sorted(those, key=work_s, reverse=True):
-            min(parts, key=lambda part: sum(map(work_s, part))).append(group)
+            min(parts, key=part_s).append(group)
         booted += parts
     # The longest first: a machine that is begun last leaves a processor idle for as long as it takes.
-    booted.sort(key=lambda part: sum(map(work_s, part)), reverse=True)
+    booted.sort(key=part_s, reverse=True)
     return [
         ("-".join(group.name for group in part), [test for group in part for test in group.tests], part[0].options)
         for part in booted
@@ -367,6 +367,10 @@ def machines(groups, at_once):
 
 def work_s(group):
     return sum(test.deadline_s for test in group.tests)
+
+
+def part_s(part):
+    return sum(map(work_s, part))
 
 
 def main():

@@ -22,7 +22,7 @@ PARTS=6
 COMBINATION_DEADLINE_S=180
 
 try_part() { # PART: every sixth combination, from the PART-th
-    local number written=0 refused=0 tried=0 child
+    local number written=0 refused=0 tried=0 child before target
     write_plan 1
     echo "seed $SEED"
     for ((number = $1; number <= RANDOM_COUNT; number += PARTS)); do
@@ -39,8 +39,8 @@ try_part() { # PART: every sixth combination, from the PART-th
     echo "$tried combinations: $written written, $refused refused"
     [ "$refused" -gt 0 ] || [ "$tried" -lt 10 ] || fail "nothing was refused: the stacks were not used"
     # One combination in seven is used by nobody, so that one part in five may have none of them: a disk is, now that all is put away.
-    number=-; target=$(disk s0); tried=$written; try_target
-    [ "$written" -gt "$tried" ] || { cat out; fail "a disk that nobody uses was refused"; }
+    number=-; target=$(disk s0); before=$written; try_target
+    [ "$written" -gt "$before" ] || { cat out; fail "a disk that nobody uses was refused"; }
 }
 
 # Every process, where it waits in the kernel, and the tasks that wait for a device.

@@ -111,6 +111,11 @@ pub fn claim(id: &str) -> Option<Claim<'static>> {
 }
 
 impl ClaimResult {
+    /// Words of the claim's field, repeated.
+    pub fn quote(&self, field: &str, words: &str) -> Cited {
+        Cited::quote(words, Source::quote(&format!("claim/{}/{field}", self.id)))
+    }
+
     /// Returns the reason of the verdict, with the numbers and their sources.
     pub fn because_cited(&self) -> Cited {
         self.cited.clone()
@@ -119,17 +124,12 @@ impl ClaimResult {
     /// The numbers, and why it is refuted where that is known.
     pub fn because_in_full(&self) -> Cited {
         match &self.known {
-            Some(known) => {
-                let quote = |text: &str, field: &str| {
-                    Cited::quote(text, Source::quote(&format!("claim/{}/{field}", self.id)))
-                };
-                cited!(
-                    "{} ({}: {})",
-                    self.because_cited(),
-                    quote(known.words(), "known"),
-                    quote(&known.says, "known")
-                )
-            }
+            Some(known) => cited!(
+                "{} ({}: {})",
+                self.because_cited(),
+                self.quote("known", known.words()),
+                self.quote("known", &known.says)
+            ),
             None => self.because_cited(),
         }
     }

@@ -6,7 +6,7 @@ use crate::part::Part;
 use crate::requirement::Side;
 use crate::simulation::{self, Effort, Level};
 use crate::size_row::QuantityError;
-use crate::workload::{asked_iops, outstanding};
+use crate::workload::{asked_iops, is_closed_loop};
 use crate::{Configuration, SizingError, Validated};
 use load::Sample;
 use plan::Case;
@@ -116,8 +116,8 @@ pub struct Answer {
     pub iops_95: [f64; 2],
     /// Bytes a second that the links carry each way at their line rate; `None` where that is not known.
     pub links_bytes_per_s: Option<f64>,
-    /// I/Os that the load keeps outstanding all the time; `None` where something else says when they are issued.
-    pub outstanding: Option<u64>,
+    /// The load keeps as many I/Os outstanding all the time.
+    pub closed_loop: bool,
     /// Relative half-width of the sampling alone.
     pub sampling: f64,
     /// Bytes a second.
@@ -290,8 +290,8 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
         // However fast the array is, nothing asks for more.
         iops_95[1] = iops_95[1].min(requested.max(iops));
     }
-    let outstanding = outstanding(case);
-    if outstanding.is_some() {
+    let closed_loop = is_closed_loop(case);
+    if closed_loop {
         // As many are on their way whatever they take: no faster than the links carry them (Little's law).
         mean_95[0] = mean_95[0].max(mean * iops / most_iops);
     }
@@ -300,7 +300,7 @@ fn of_level(configuration: &Configuration, case: &Case, level: &Level) -> Answer
         iops,
         iops_95,
         links_bytes_per_s,
-        outstanding,
+        closed_loop,
         sampling: level.rate_half_width,
         bw_bytes_per_s: level.bw_bytes_per_s(),
         latency_ns: Latency {

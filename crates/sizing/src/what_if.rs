@@ -104,7 +104,7 @@ pub(crate) fn answer_json(
         "iops": answer.iops,
         "iops_95": answer.iops_95,
         "links_bytes_per_s": answer.links_bytes_per_s,
-        "outstanding": answer.outstanding,
+        "closed_loop": answer.closed_loop,
         "bw_bytes_per_s": answer.bw_bytes_per_s,
         "latency_ns": answer.latency_ns,
         "read": answer.read_mean_ns.map(|mean| json!({ "latency_ns": { "mean": mean } })),

@@ -195,15 +195,14 @@ pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
     }
 }
 
-/// I/Os that a case of one load keeps outstanding all the time; `None` where a rate or a trace says when they are issued.
-pub(crate) fn outstanding(case: &Case) -> Option<u64> {
+/// Returns true if a case keeps as many I/Os outstanding all the time: one load, for which no rate or trace says when they are issued.
+pub(crate) fn is_closed_loop(case: &Case) -> bool {
     let shape = &case.load.shape;
-    let is_closed = case.loads.is_empty()
+    case.loads.is_empty()
         && case.load.rate_iops.is_none()
         && shape.arrival.is_none()
         && shape.rates == DirectionRates::default()
-        && shape.replay.is_none();
-    is_closed.then(|| case.load.outstanding())
+        && shape.replay.is_none()
 }
 
 /// Returns the case at a multiple of its rate.

@@ -122,7 +122,7 @@ fn one(
                 let requested = answers.question["iops"].as_f64().unwrap_or(f64::INFINITY);
                 high = high.min(most).min(requested.max(value));
             }
-            "mean" if answer.value("outstanding").is_some() => low = low.max(value * case.iops() / most),
+            "mean" if answer.data["closed_loop"] == true => low = low.max(value * case.iops() / most),
             _ => {}
         }
         held.extend([(format!("{ends}.0"), low), (format!("{ends}.1"), high)]);

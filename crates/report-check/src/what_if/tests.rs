@@ -159,7 +159,7 @@ fn ranges_end_at_the_line_rate_of_the_links() {
     run.events[1].data["iops_95"][1] = json!(2260.0);
     assert_eq!(contradictions(&run), Vec::<String>::new());
     let mean_ns = run.events[1].data["latency_ns"]["mean"].as_f64().unwrap();
-    run.events[1].data["outstanding"] = json!(1);
+    run.events[1].data["closed_loop"] = json!(true);
     let found = contradictions(&run);
     assert!(matches!(&found[..], [one] if one.contains("latency_ns.mean_95.0")), "{found:?}");
     run.events[1].data["latency_ns"]["mean_95"][0] = json!(mean_ns * 1600.0 / 2260.0);

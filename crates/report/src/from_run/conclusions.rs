@@ -3,7 +3,7 @@
 use super::section_id;
 use crate::model::{Answer, Column, Conclusion, Evidence, Table};
 use crate::{Sentence, Sentences};
-use findings::{Cited, Findings, Origin, Source, Verdict, cited};
+use findings::{Cited, Findings, Origin, Verdict, cited};
 use std::collections::BTreeSet;
 
 /// Sentences, the weightiest first, each with the stages whose charts show it.
@@ -50,15 +50,12 @@ pub fn claims(found: &Findings) -> Option<Table> {
         .into_iter()
         .map(|claim| {
             let derived = if claim.origin == Origin::Derived { " (derived from its figures)" } else { "" };
-            let quote = |text: &str, field: &str| {
-                Cited::quote(text, Source::quote(&format!("claim/{}/{field}", claim.id)))
-            };
             vec![
-                quote(&claim.id, "id"),
-                cited!("{}{}", quote(&claim.says, "says"), derived),
+                claim.quote("id", &claim.id),
+                cited!("{}{}", claim.quote("says", &claim.says), derived),
                 word(claim.verdict).into(),
                 claim.because_in_full(),
-                quote(&claim.criterion, "criterion"),
+                claim.quote("criterion", &claim.criterion),
             ]
         })
         .collect();

@@ -1,12 +1,7 @@
 //! Sentences on published claims that this run does not show.
 
 use super::{Sentence, Sentences};
-use findings::{Cited, Source, Verdict, cited};
-
-/// A word of a claim, repeated.
-fn quote(id: &str, field: &str, text: &str) -> Cited {
-    Cited::quote(text, Source::quote(&format!("claim/{id}/{field}")))
-}
+use findings::{Cited, Verdict, cited};
 
 impl Sentences<'_> {
     pub(super) fn claims_refuted(&self) -> Vec<Sentence> {
@@ -17,8 +12,8 @@ impl Sentences<'_> {
                 weight: 68,
                 text: cited!(
                     "Published ({}): “{}” This run shows otherwise: {}.",
-                    quote(&claim.id, "id", &claim.id),
-                    quote(&claim.id, "says", &claim.says),
+                    claim.quote("id", &claim.id),
+                    claim.quote("says", &claim.says),
                     claim.because_in_full()
                 ),
                 findings: claim.findings,
@@ -37,14 +32,14 @@ impl Sentences<'_> {
             return None;
         }
         let looked_at = || not_shown.iter().filter(|claim| !claim.findings.is_empty());
-        let ids = looked_at().map(|claim| quote(&claim.id, "id", &claim.id));
+        let ids = looked_at().map(|claim| claim.quote("id", &claim.id));
         let first = looked_at().next()?;
         Some(Sentence {
             weight: 28,
             text: cited!(
                 "Not shown by this run: {}. {}: {}.",
                 Cited::join(ids, ", "),
-                quote(&first.id, "id", &first.id),
+                first.quote("id", &first.id),
                 first.because_cited()
             ),
             findings,
