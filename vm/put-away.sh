@@ -36,11 +36,12 @@ put_away() {
         if has /sys/block/dm-*; then
             dmsetup ls --noheadings -o name 2>/dev/null | xargs -r -n1 dmsetup resume 2>/dev/null
         fi
+        # Its server has just been killed: requests that were under way wait for ever, and an unmount with them, until it is detached.
+        local nbd; for nbd in /sys/block/nbd*/pid; do [ ! -e "$nbd" ] || nbd-client -d "/dev/$(basename "${nbd%/pid}")"; done
         unmount_all
         ! is_swapping || swapoff -a
         if has /sys/class/nvme/nvme*/transport && grep -q '^\(tcp\|loop\)$' /sys/class/nvme/nvme*/transport; then nvme disconnect-all; fi
         if has /sys/class/iscsi_session/*; then iscsiadm -m node -u; fi
-        local nbd; for nbd in /sys/block/nbd*/pid; do [ ! -e "$nbd" ] || nbd-client -d "/dev/$(basename "${nbd%/pid}")"; done
         if has /sys/block/dm-*; then vgchange -q -an; multipath -F; dmsetup remove_all; fi
         if has /sys/block/md*; then mdadm --stop --scan; fi
         if has /sys/block/loop*/loop; then losetup -D; fi
