@@ -116,10 +116,13 @@ undo_all() {
     # The emulator zeroes it: a tenth of the time that writing it takes.
     blkdiscard -fz "$base" 2>wiped || { cat wiped; fail "combination $number: $base cannot be zeroed"; }
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
-    blockdev --rereadpt "$base"
+    wait_for 30 is_free "$base" || fail "combination $number: $base is still held"
     if [ "$base" = "$(disk mp1)" ]; then blockdev --rereadpt "$(disk mp2)"; fi
     settle
 }
+
+# From what was there before it was zeroed udev may still have put an md array together.
+is_free() { mdadm -q --stop --scan || true; blockdev --rereadpt "$1"; } # NODE
 
 # When a loop device goes, udev finds the md array on what it lay over, and puts it together there: that is then held.
 undo_again() { # COMMAND
