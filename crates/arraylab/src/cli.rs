@@ -341,7 +341,7 @@ pub struct RecordArgs {
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
     /// Named workloads (--list); recordings of `arraylab record`; traces: blkparse, fio iolog, MSR Cambridge, SPC; output of iostat -x, sar -d, sadf -j,
-    /// esxtop -b, perfmon (CSV) and Prometheus (query_range of node_exporter)
+    /// esxtop -b, vscsiStats -p all -c, perfmon (CSV) and Prometheus (query_range of node_exporter)
     #[arg(required_unless_present = "list", value_name = "FROM")]
     pub from: Vec<PathBuf>,
     /// Print the named workloads

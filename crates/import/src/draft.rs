@@ -275,11 +275,12 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The longest name of a stage or load.
-const NAME_CHARS_LIMIT: usize = 40;
+/// Longest name of a stage or load before its number; plans have 64 for both.
+const NAME_CHARS_LIMIT: usize = 56;
 
-/// A name as stages have them: lower-case letters, digits and `-`, unlike all of `taken`.
-pub(crate) fn unique_name(wanted: &str, otherwise: &str, taken: &mut Vec<String>) -> String {
+/// Name as stages and loads of plans have them (lower-case letters, digits and `-`), unlike all of `taken`, to which it is added; `otherwise` where
+/// nothing of the wanted one can stay.
+pub fn unique_name(wanted: &str, otherwise: &str, taken: &mut Vec<String>) -> String {
     let mut name = String::new();
     for c in wanted.chars() {
         match c {

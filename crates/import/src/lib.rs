@@ -27,6 +27,7 @@ mod sizes;
 mod vdbench;
 
 pub use detect::FileKind;
+pub use draft::unique_name;
 pub use error::ImportError;
 pub use note::{ImportWarning, NamedTarget, NotCarried};
 pub use vdbench::{

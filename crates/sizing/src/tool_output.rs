@@ -4,6 +4,7 @@
 //! writes too), `query_range` of Prometheus' HTTP API over the counters of node_exporter's diskstats collector.
 
 use crate::SizingError;
+use crate::vscsi_stats::is_vscsi_stats;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,8 @@ fn format_of(head: &str) -> Option<Format> {
 
 /// Returns true if a file begins as the output of a tool does.
 pub fn is_tool_output(head: &[u8]) -> bool {
-    format_of(&String::from_utf8_lossy(head)).is_some()
+    let head = String::from_utf8_lossy(head);
+    is_vscsi_stats(&head) || format_of(&head).is_some()
 }
 
 /// Reads the output of a tool; of one device where `unit` names it.
@@ -97,7 +99,7 @@ pub(crate) fn read_tool_output(
             return Err(wrong(
                 name,
                 "this is no output of a known tool",
-                "give output of iostat -x, sar -d, sadf -j, esxtop -b, perfmon or Prometheus",
+                "give output of iostat -x, sar -d, sadf -j, esxtop -b, vscsiStats -p all -c, perfmon or Prometheus",
             ));
         }
     };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::workload::Workload;
 use crate::workload_source::workload_of_tool_output;
 use proptest::prelude::*;
 
@@ -110,9 +111,14 @@ fn other_tools_are_read() {
     assert_eq!(read(SAR).samples[1].seconds, 600.0);
 }
 
-/// Proves that an output becomes a workload with the rate of its busiest reports, mean sizes and what is not known.
+/// Proves that the output of each tool becomes a workload that can be simulated, with the rate of its busiest reports, mean sizes and what is not known.
 #[test]
 fn an_output_becomes_a_workload() {
+    for text in [IOSTAT, SAR, SADF, IOSTAT_JSON, PERFMON, ESXTOP, PROMETHEUS] {
+        let workload = workload_of_tool_output("f", &mut text.as_bytes(), None).unwrap();
+        assert_eq!(Workload::parse("f", &workload.text()).unwrap(), workload);
+        assert_eq!(workload.case("f").unwrap().loads.len() % 2, 0, "{workload:?}");
+    }
     let workload = workload_of_tool_output("f", &mut IOSTAT.as_bytes(), None).unwrap();
     let of = |name: &str| workload.streams.iter().find(|stream| stream.name == name).unwrap();
     assert_eq!((of("sda-reads").iops, of("sda-reads").settings["bs"].as_u64()), (200.0, Some(8192)));
@@ -142,6 +148,22 @@ fn wrong_outputs_are_refused() {
     }
     assert!(read_tool_output("f", IOSTAT, Some("sdz")).unwrap_err().to_string().contains("sdz"));
     assert!(!is_tool_output(b"fio version 2 iolog\n/dev/sda add\n"));
+}
+
+/// Proves that a host with hundreds of disks becomes a workload that can be simulated.
+#[test]
+fn hundreds_of_disks_become_a_workload() {
+    let disks: String = (0..500).map(|n| format!("nvme{n}n1 30 240 20 160\n")).collect();
+    let text = format!("Device r/s rkB/s w/s wkB/s\n{disks}");
+    let workload = workload_of_tool_output("f", &mut text.as_bytes(), None).unwrap();
+    let case = Workload::parse("f", &workload.text()).unwrap().case("f").unwrap();
+    assert_eq!(case.loads.len(), 1000);
+    let outstanding: u64 =
+        case.loads.iter().map(|load| u64::from(load.load.numjobs * load.load.iodepth)).sum();
+    assert!(
+        outstanding <= load::OUTSTANDING_LIMIT && outstanding > load::OUTSTANDING_LIMIT / 2,
+        "{outstanding}"
+    );
 }
 
 proptest! {

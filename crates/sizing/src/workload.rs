@@ -5,10 +5,11 @@ use load::{DirectionRates, RateCurve};
 use plan::{Case, Selection};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
-/// Most streams of a workload.
-const STREAMS_LIMIT: usize = 64;
-/// I/Os that may be under way in a stream: enough that storage, not the stream, is what queues.
+/// Most streams of a workload: as many as a stage of a plan has loads.
+const STREAMS_LIMIT: usize = 1_024;
+/// I/Os that may be under way in a job of a stream, or as many as all loads at once may have: enough that storage, not the stream, is what queues.
 pub(crate) const IODEPTH: u32 = 1024;
 /// Jobs of a stream that does not say how many issue it.
 const JOBS: u32 = 8;
@@ -71,6 +72,17 @@ impl Stream {
 }
 
 impl Workload {
+    /// Workload of what a source shows; its streams get names as loads of plans have them, each its own.
+    pub(crate) fn of_source(
+        title: String,
+        source: String,
+        not_known: Vec<String>,
+        mut streams: Vec<Stream>,
+    ) -> Workload {
+        name_streams(&mut streams);
+        Workload { title, source, not_known, capacity_bytes: None, written_bytes_per_day: None, streams }
+    }
+
     /// Returns the text of a workload file; texts are quoted as in JSON, which YAML reads.
     pub fn text(&self) -> String {
         let quoted = |text: &str| Value::from(text).to_string();
@@ -110,6 +122,7 @@ impl Workload {
                 &format!("give 1 to {STREAMS_LIMIT} under `streams:`"),
             );
         }
+        let mut names = BTreeSet::new();
         for stream in &workload.streams {
             if !(stream.iops > 0.0 && stream.iops <= plan::RATE_IOPS_LIMIT as f64) {
                 return wrong(
@@ -119,6 +132,13 @@ impl Workload {
             }
             if stream.numjobs == 0 {
                 return wrong(format!("stream `{}`: `numjobs` is 0", stream.name), "at least 1");
+            }
+            // Each is a load of its name in a plan: of two with one name the first would be lost.
+            if !names.insert(&stream.name) {
+                return wrong(
+                    format!("two streams are called `{}`", stream.name),
+                    "give each a name of its own",
+                );
             }
         }
         Ok(workload)
@@ -131,10 +151,12 @@ impl Workload {
 
     /// The workload as a plan's case.
     pub fn case(&self, name: &str) -> Result<Case, SizingError> {
+        let jobs: u64 = self.streams.iter().map(|stream| u64::from(stream.numjobs)).sum();
+        let depth = (load::OUTSTANDING_LIMIT / jobs.max(1)).clamp(1, u64::from(IODEPTH));
         let settings = |stream: &Stream| {
             let mut settings = stream.settings.clone();
             settings.entry("rw").or_insert_with(|| "randrw".into());
-            settings.insert("iodepth".into(), IODEPTH.into());
+            settings.insert("iodepth".into(), depth.into());
             settings.insert("numjobs".into(), stream.numjobs.into());
             settings.insert("rate_iops".into(), json!(stream.iops / f64::from(stream.numjobs)));
             settings.insert("rate_process".into(), stream.rate_process.clone().into());
@@ -159,6 +181,14 @@ impl Workload {
         let plan = plan::parse_plan("workload", name, &document.to_string())?;
         let cases = plan::expand(&plan, &Selection::default())?;
         cases.into_iter().next().ok_or_else(|| SizingError::question("there is no load", "give a stream"))
+    }
+}
+
+/// Gives streams names as loads of plans have them (disks have names such as `0 C:`), each its own.
+pub(crate) fn name_streams(streams: &mut [Stream]) {
+    let mut taken = Vec::new();
+    for stream in streams {
+        stream.name = import::unique_name(&stream.name, "stream", &mut taken);
     }
 }
 
@@ -243,6 +273,10 @@ mod tests {
             ("title: a\nstreams:\n  - { name: x, iops: 0 }\n", "above 0"),
             ("title: a\nstreams:\n  - { name: x, iops: 5, numjobs: 0 }\n", "at least 1"),
             ("title: a\nstreams:\n  - { name: x }\n", "iops"),
+            (
+                "title: a\nstreams:\n  - { name: x, iops: 5 }\n  - { name: x, iops: 6 }\n",
+                "two streams are called `x`",
+            ),
             ("title: a\nstrems:\n  - { name: x, iops: 5 }\n", "strems"),
         ] {
             let refused = diagnostic::full_text(&Workload::parse("w.yaml", text).unwrap_err());

@@ -4,8 +4,10 @@
 //! busiest minute.
 
 use crate::SizingError;
+use crate::stream_settings::{SECTOR_BYTES, SEQUENTIAL_LEAST, rounded, settings_of_sizes};
 use crate::tool_output::{OUTPUT_LIMIT_BYTES, read_tool_output};
-use crate::workload::{Stream, Workload};
+use crate::vscsi_stats::{is_vscsi_stats, workload_of_vscsi_stats};
+use crate::workload::{Stream, Workload, name_streams};
 use load::{Direction, Trace, TraceRecord};
 use probe::{RECORDING_VERSION, RecordedDirection, RecordedMinute, RecordingHead};
 use serde_json::{Map, Value, json};
@@ -20,16 +22,10 @@ const LINES_LIMIT: usize = 1_100_000;
 const HOUR_S: u64 = 3600;
 /// Share of the minutes whose rate is not sized for.
 const PERCENTILE: f64 = 0.95;
-/// Most sizes of a stream; rarer ones count as the next larger.
-const SIZES_LIMIT: usize = 16;
 /// Ends of I/Os that a sequential one may follow.
 const ENDS: usize = 64;
-/// A part of a trace that has fewer of its I/Os is counted with the others.
-const SEQUENTIAL_LEAST: f64 = 0.05;
 /// Piece of the working set.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Smallest I/O.
-const SECTOR_BYTES: u64 = 512;
 /// Busiest time of a trace, in nanoseconds.
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -77,8 +73,8 @@ pub fn workload_of_recording(name: &str, input: &mut dyn BufRead) -> Result<Work
     workload_of_minutes(name, title, format!("arraylab record: {name}"), head.not_known, &minutes)
 }
 
-/// Workload of the output of a monitoring tool (iostat, sar, sadf, esxtop, perfmon, Prometheus with node_exporter), sized as a recording is;
-/// of one device where `unit` names it.
+/// Workload of the output of a monitoring tool (iostat, sar, sadf, esxtop, perfmon, Prometheus with node_exporter), sized as a recording is, or
+/// of the histograms of vscsiStats; of one device where `unit` names it.
 pub fn workload_of_tool_output(
     name: &str,
     input: &mut dyn BufRead,
@@ -93,7 +89,11 @@ pub fn workload_of_tool_output(
             "give a shorter time, or fewer devices",
         ));
     }
-    let output = read_tool_output(name, &String::from_utf8_lossy(&bytes), unit)?;
+    let text = String::from_utf8_lossy(&bytes);
+    if is_vscsi_stats(&text) {
+        return workload_of_vscsi_stats(name, &text, unit);
+    }
+    let output = read_tool_output(name, &text, unit)?;
     let direction = |iops: f64, bytes_per_s: f64, seconds: f64| RecordedDirection {
         ios: (iops * seconds).round() as u64,
         bytes: (bytes_per_s * seconds).round() as u64,
@@ -167,7 +167,7 @@ fn workload_of_minutes(
             "bursts: the busiest second had {most_over_mean:.1} times the rate that is sized for"
         ));
     }
-    Ok(Workload { title, source, not_known, capacity_bytes: None, written_bytes_per_day: None, streams })
+    Ok(Workload::of_source(title, source, not_known, streams))
 }
 
 fn direction(
@@ -210,10 +210,6 @@ fn percentile(mut values: Vec<f64>) -> f64 {
 /// A size in whole sectors, at least one.
 fn sectors(bytes: u64) -> u64 {
     (bytes.saturating_add(SECTOR_BYTES / 2) / SECTOR_BYTES).max(1) * SECTOR_BYTES
-}
-
-fn rounded(iops: f64) -> f64 {
-    (iops * 100.0).round() / 100.0
 }
 
 /// Makes the workload of a trace: its busiest minute, with sequential and random reads and writes apart.
@@ -261,17 +257,12 @@ pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingEr
             "give a trace of a load",
         ));
     }
-    Ok(Workload {
-        title: format!("Busiest minute of {name}"),
-        source: format!("{} trace {name}", trace.format.name()),
-        not_known: vec![
-            "bursts: arrivals are taken as a Poisson process of one rate".into(),
-            "popularity: all of the working set is taken as equally busy".into(),
-        ],
-        capacity_bytes: None,
-        written_bytes_per_day: None,
-        streams,
-    })
+    let not_known = vec![
+        "bursts: arrivals are taken as a Poisson process of one rate".into(),
+        "popularity: all of the working set is taken as equally busy".into(),
+    ];
+    let source = format!("{} trace {name}", trace.format.name());
+    Ok(Workload::of_source(format!("Busiest minute of {name}"), source, not_known, streams))
 }
 
 /// Records of the minute with the most, and its length: the whole of a shorter trace.
@@ -313,14 +304,12 @@ fn sequential(records: &[TraceRecord]) -> Vec<bool> {
 }
 
 fn settings(records: &[&TraceRecord], direction: Direction, is_sequential: bool) -> Map<String, Value> {
-    let mut settings = Map::new();
     let rw = match (direction, is_sequential) {
         (Direction::Read, true) => "read",
         (Direction::Read, false) => "randread",
         (_, true) => "write",
         (_, false) => "randwrite",
     };
-    settings.insert("rw".into(), rw.into());
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let mut pieces = BTreeSet::new();
     for record in records {
@@ -328,41 +317,9 @@ fn settings(records: &[&TraceRecord], direction: Direction, is_sequential: bool)
         let end = record.offset_bytes + u64::from(record.length_bytes).max(1);
         pieces.extend(record.offset_bytes / PIECE_BYTES..=(end - 1) / PIECE_BYTES);
     }
-    let sizes = shares(&counts);
-    let commonest = sizes.iter().max_by_key(|(_, share)| *share).map_or(4096, |(size, _)| *size);
-    settings.insert("bs".into(), commonest.into());
-    if sizes.len() > 1 {
-        let split: Vec<String> = sizes.iter().map(|(size, share)| format!("{size}/{share}")).collect();
-        settings.insert("bssplit".into(), split.join(":").into());
-    }
+    let mut settings = settings_of_sizes(rw, &counts);
     settings.insert("size".into(), (pieces.len() as u64 * PIECE_BYTES).into());
     settings
-}
-
-/// Sizes with whole percents that sum to 100: the commonest ones, rarer ones as the next larger.
-fn shares(counts: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
-    let mut common: Vec<(u64, u64)> = counts.iter().map(|(size, count)| (*size, *count)).collect();
-    common.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
-    let mut kept: BTreeSet<u64> = common.iter().take(SIZES_LIMIT).map(|(size, _)| *size).collect();
-    kept.extend(counts.keys().next_back().copied());
-    let mut joined: BTreeMap<u64, u64> = BTreeMap::new();
-    for (size, count) in counts {
-        let next = kept.range(size..).next().copied().unwrap_or(*size);
-        *joined.entry(next).or_default() += count;
-    }
-    let all: u64 = joined.values().sum();
-    // The largest remainders get what whole percents leave (Hamilton).
-    let mut shares: Vec<(u64, u64, u64)> = joined
-        .iter()
-        .map(|(size, count)| (*size, count * 100 / all.max(1), count * 100 % all.max(1)))
-        .collect();
-    let given: u64 = shares.iter().map(|(_, share, _)| share).sum();
-    let mut order: Vec<usize> = (0..shares.len()).collect();
-    order.sort_by_key(|&place| std::cmp::Reverse(shares[place].2));
-    for &place in order.iter().take((100 - given.min(100)) as usize) {
-        shares[place].1 += 1;
-    }
-    shares.into_iter().filter(|(_, share, _)| *share > 0).map(|(size, share, _)| (size, share)).collect()
 }
 
 /// Several workloads as one: all streams at once, their names with the number of their source.
@@ -385,6 +342,7 @@ pub fn joined_workload(workloads: Vec<Workload>) -> Option<Workload> {
         first.streams.extend(other.streams);
     }
     first.not_known.dedup();
+    name_streams(&mut first.streams);
     Some(first)
 }
 
