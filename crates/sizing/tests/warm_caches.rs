@@ -22,13 +22,15 @@ fn with_flash() -> Configuration {
 }
 
 /// Proves that an answer of a few thousand I/Os has the hits of caches that have had the load for long: in memory and on drives, of reads
-/// spread evenly and of skewed ones; and that the same I/Os alone do not have them.
+/// spread evenly, of skewed ones and of several sizes; and that the same I/Os alone do not have them.
 #[test]
 fn answers_have_the_hits_of_warm_caches() {
     for (array, load) in [
         (with_memory(), "rw=randread,size=768m"),
         (with_memory(), "rw=randread,size=2g,random_distribution=zipf:1.1"),
         (with_flash(), "rw=randread,size=256m"),
+        (with_memory(), "rw=randread,size=768m,bssplit=4k/60:8k/20:16k/20"),
+        (with_flash(), "rw=randread,size=256m,bssplit=8k/60:32k/40"),
     ] {
         let load = format!("fio:bs=8k,iodepth=8,numjobs=4,runtime=3600,{load}");
         let case = LoadSource::read(&load).unwrap().case;
