@@ -17,6 +17,8 @@ const HINT: &str = "give the output of `vscsiStats -p all -c`";
 const COUNT_TOLERANCE: f64 = 0.01;
 /// Most commands of a histogram that are believed.
 const COUNT_LIMIT: u64 = 1_000_000_000_000_000;
+/// Fewest commands of a disk that make a load of it.
+const COMMANDS_LEAST: u64 = 100;
 /// Uncertainty of a rate that is worth a word.
 const UNCERTAINTY_LEAST: f64 = 0.01;
 
@@ -85,19 +87,21 @@ pub(crate) fn workload_of_vscsi_stats(
         facts.most_outputs = facts.most_outputs.max(collections.len());
         let mut busiest: Option<(Arrivals, &Collection)> = None;
         for collection in collections {
-            // A disk that nobody used has histograms without commands.
             let Some(arrivals) = arrivals(name, disk, collection)? else { continue };
             if busiest.as_ref().is_none_or(|(most, _)| arrivals.iops > most.iops) {
                 busiest = Some((arrivals, collection));
             }
         }
-        if let Some((arrivals, collection)) = busiest {
-            streams.extend(streams_of(name, disk, &arrivals, collection, &mut facts)?);
+        match busiest {
+            Some((arrivals, collection)) => {
+                streams.extend(streams_of(name, disk, &arrivals, collection, &mut facts)?);
+            }
+            None => facts.idle_disks += 1,
         }
     }
     if streams.is_empty() {
         return Err(SizingError::question(
-            format!("{name}: no virtual disk was given more than one command"),
+            format!("{name}: no virtual disk was given {COMMANDS_LEAST} commands"),
             "collect while there is a load: `vscsiStats -s`, some minutes, `vscsiStats -p all -c`",
         ));
     }
@@ -109,6 +113,8 @@ pub(crate) fn workload_of_vscsi_stats(
 #[derive(Debug, Default)]
 struct Facts {
     most_outputs: usize,
+    /// Disks with too few commands.
+    idle_disks: usize,
     /// Of the rate of a disk, as a share of it.
     most_rate_uncertainty: f64,
     /// Of all commands, by the mean of each histogram, and by the sizes that are taken.
@@ -126,6 +132,11 @@ impl Facts {
                 "rates: up to {:.0} % too high, since means of interarrival times are printed in whole microseconds",
                 100.0 * self.most_rate_uncertainty
             ));
+        }
+        if self.idle_disks > 0 {
+            let few =
+                format!("disks: {} with fewer than {COMMANDS_LEAST} commands are left out", self.idle_disks);
+            not_known.push(few);
         }
         if self.most_outputs > 1 {
             not_known.push(format!(
@@ -153,24 +164,26 @@ struct Arrivals {
     uncertainty: f64,
 }
 
-/// Rate of a disk by its interarrival times; `None` where fewer than two commands came. The longest is left out: the first command's is the time
+/// Rate of a disk by its interarrival times; `None` where too few commands came. The longest is left out: the first command's is the time
 /// since the machine was started, or since the collection before.
 fn arrivals(name: &str, disk: &str, collection: &Collection) -> Result<Option<Arrivals>, SizingError> {
     let interarrival = collection.get(INTERARRIVAL).ok_or_else(|| lacks(name, disk, INTERARRIVAL))?;
-    if interarrival.count < 2 {
+    if interarrival.count < COMMANDS_LEAST {
         return Ok(None);
     }
     let count = interarrival.count as f64;
     let sum_us = interarrival.mean as f64 * count - interarrival.max as f64;
-    if sum_us < 1.0 {
-        return Err(SizingError::question(
-            format!("{name}:{}: the interarrival times of `{disk}` have no sum", interarrival.line),
-            "collect for longer than a few commands",
-        ));
+    let iops = (count - 1.0) / (sum_us / 1e6);
+    if !(0.0..=plan::RATE_IOPS_LIMIT as f64).contains(&iops) {
+        let message = format!(
+            "{name}:{}: mean and longest of the interarrival times of `{disk}` contradict each other",
+            interarrival.line
+        );
+        return Err(SizingError::question(message, HINT));
     }
     // The mean is cut to whole microseconds.
     let uncertainty = count / sum_us;
-    Ok(Some(Arrivals { iops: (count - 1.0) / (sum_us / 1e6), commands: interarrival.count, uncertainty }))
+    Ok(Some(Arrivals { iops, commands: interarrival.count, uncertainty }))
 }
 
 fn streams_of(

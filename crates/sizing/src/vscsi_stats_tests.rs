@@ -82,14 +82,16 @@ fn what_cannot_be_sized_is_refused() {
     let zero = |text: &str| {
         text.replace("count,1000\nFrequency,Histogram Bucket Limit\n0,1\n999,1000\n1,100000", "count,0\n0,1")
     };
-    assert_eq!(read(&format!("{}{DISK}", zero(&DISK.replace("2099979", "7")))).streams, read(DISK).streams);
+    let beside_idle = read(&format!("{}{DISK}", zero(&DISK.replace("2099979", "7"))));
+    assert_eq!(beside_idle.streams, read(DISK).streams);
+    assert!(beside_idle.not_known.iter().any(|one| one.starts_with("disks: 1 ")), "{beside_idle:?}");
     for (text, expected) in [
-        (zero(DISK), "more than one command"),
+        (zero(DISK), "no virtual disk was given 100 commands"),
         (DISK.replace("196,1\n", ""), "f:28: the buckets hold 4 commands, its count is 200"),
         (DISK.replace("latency of IO interarrival", "IO interarrival"), "no histogram `latency of IO interarrival"),
         (DISK.replace("count,800", "count,9000000000000000000").replace("392,4096", "8999999999999999592,4096"), "its count is"),
         (DISK.replace("of Write commands", "of Trim commands"), "no histogram `IO lengths of Write"),
-        (DISK.replace("mean,580000998", "mean,9"), "have no sum"),
+        (DISK.replace("mean,580000998", "mean,9"), "contradict each other"),
         ("Histogram: IO lengths of commands for virtual machine worldGroupID : 7, virtual disk handleID : 8 {\n".into(), "f:1"),
     ] {
         let refused = refusal(&text);
