@@ -70,7 +70,7 @@ disk() { # s0…s5, mp1, mp2, n01, n02, nm: its node
     echo "$node"
 }
 
-# Without a subprocess: in an emulated machine each one takes a twentieth of a second.
+# Without a subprocess: these are slow in an emulated machine, and tests ask for disks all the time.
 scsi_nodes() { # WWN: sets `nodes`, in the order of their SCSI addresses
     local device wwid block
     nodes=()

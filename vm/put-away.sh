@@ -65,7 +65,7 @@ put_away() {
 
 has() { [ -e "$1" ]; } # GLOB…: it matched something
 
-# Mount points of tests, the latest first, in `points`. Bash alone: in an emulated machine a process takes a tenth of a second.
+# Mount points of tests, the latest first, in `points`. Bash alone: processes are slow in an emulated machine.
 points_of_tests() {
     local line fields at_start=" ${mounts_at_start[*]} "
     points=()
@@ -110,7 +110,7 @@ return_disks() {
     udevadm settle -t 20
 }
 
-# Only what was written since it was last wiped: a tool takes a tenth of a second in an emulated machine.
+# Only what was written since it was last wiped: four tools for each disk take a tenth of a second in an emulated machine.
 wipe_disks() {
     local node size_mib wiped_at written=
     for node in $disks_at_start; do

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 VM = Path(__file__).resolve().parent
-# A combination takes 6 s on average on an idle host, ten times that beside builds; deadlines of its own end one that hangs.
+# A combination takes 3 s on average on an idle host, many times that beside builds; deadlines of its own end one that hangs.
 SECONDS_A_COMBINATION = 60
 BOOTS_S = 900
 
