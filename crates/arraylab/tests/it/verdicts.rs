@@ -66,7 +66,7 @@ fn left_out_stages_are_named() {
     assert!(part.contains(named) && !all.contains(named));
     let (whole, of_some) = (
         "Everything that the plan requires was kept.",
-        "of the stages that were run was kept; it has others.",
+        "of the stages that were run was kept; it has further ones.",
     );
     assert!(all.contains(whole) && !part.contains(whole) && part.contains(of_some));
 }

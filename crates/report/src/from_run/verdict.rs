@@ -47,10 +47,10 @@ pub fn of(source: &Source<'_>, is_question: bool) -> Result<Verdict, ReportError
         || manifest.shard.is_some();
     let meaning = match (passed, rows.is_empty()) {
         (Some(true), _) if lacks_stages => {
-            "Everything that the plan requires of the stages that were run was kept; it has others."
+            "Everything that the plan requires of the stages that were run was kept; it has further ones."
         }
         (Some(true), _) if lacks_cases => {
-            "Everything that the plan requires of the cases that were run was kept; it has others."
+            "Everything that the plan requires of the cases that were run was kept; it has further ones."
         }
         (Some(true), _) => "Everything that the plan requires was kept.",
         (Some(false), _) => "Not everything that the plan requires was kept: as it is, do not accept it.",
