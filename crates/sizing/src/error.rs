@@ -7,6 +7,9 @@ use plan::PlanError;
 use std::borrow::Cow;
 use store::StoreError;
 
+/// Most devices that a hint names.
+const DEVICES_NAMED: usize = 16;
+
 /// Question that cannot be answered, or a twin that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SizingError {
@@ -47,5 +50,16 @@ impl Diagnostic for SizingError {
 impl SizingError {
     pub(crate) fn question(message: impl Into<String>, hint: impl Into<String>) -> SizingError {
         SizingError::Question { message: message.into(), hint: hint.into() }
+    }
+
+    /// A device that an output does not have; the hint names some of those that it has.
+    pub(crate) fn no_device<'a>(
+        name: &str,
+        device: &str,
+        known: impl Iterator<Item = &'a String>,
+    ) -> SizingError {
+        let known: Vec<&str> = known.take(DEVICES_NAMED).map(String::as_str).collect();
+        let message = format!("{name}: there is no device `{device}`");
+        SizingError::question(message, format!("it has {}", known.join(", ")))
     }
 }

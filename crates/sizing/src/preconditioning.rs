@@ -4,10 +4,9 @@
 //! order leave whole blocks without anything valid, pass by pass over their range, as random writes do to a range that is small beside the
 //! spare space; those to more of a drive mix with what they never write, and are amplified more than writes all over.
 
-use crate::workload::{load_iops, loads, write_share};
+use crate::workload::{distinct_bytes, load_iops, loads, write_share};
 use load::{Distribution, LoadSpec};
 use plan::Case;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use twin::Twin;
 
@@ -66,9 +65,7 @@ fn streams(twin: &Twin, case: &Case) -> Option<Vec<Stream>> {
     let loads = loads(case);
     let writing: Vec<_> = loads.iter().filter(|(spec, ..)| write_share(spec) > 0.0).collect();
     let mut ranges = Vec::new();
-    // Many streams may have one range, as those that are made of what a monitoring tool wrote have all of the array: a pass goes over it once.
-    let mut distinct = BTreeMap::new();
-    for (spec, first_job, volume) in &writing {
+    for (spec, first_job, _) in &writing {
         let range_bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(*first_job));
         let share = twin.share_of_drives(*first_job, spec.offset_bytes, range_bytes)?;
         let is_known = spec.shape.replay.is_none()
@@ -79,7 +76,6 @@ fn streams(twin: &Twin, case: &Case) -> Option<Vec<Stream>> {
             return None;
         }
         ranges.push((range_bytes as f64, share));
-        distinct.insert((volume, spec.offset_bytes, range_bytes), range_bytes as f64);
     }
     let is_uniform = writing
         .iter()
@@ -93,7 +89,8 @@ fn streams(twin: &Twin, case: &Case) -> Option<Vec<Stream>> {
         .map(|(spec, ..)| Some(load_iops(spec)? * write_share(spec) * f64::from(spec.bs_bytes)))
         .collect();
     let weights = rates.unwrap_or_else(|| ranges.iter().map(|&(range_bytes, _)| range_bytes).collect());
-    let all_bytes: f64 = distinct.values().sum();
+    // Many streams may have one range, as those that are made of what a monitoring tool wrote have all of the array: a pass goes over it once.
+    let all_bytes = distinct_bytes(writing.iter().copied(), twin) as f64;
     let least_bytes = ranges.iter().map(|&(range_bytes, share)| range_bytes / share * LEAST_OF_DRIVES);
     let pass_bytes = least_bytes.fold(all_bytes, f64::max) / weights.iter().sum::<f64>();
     let mut streams = Vec::new();

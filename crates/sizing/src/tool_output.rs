@@ -116,10 +116,9 @@ fn wrong(name: &str, message: impl std::fmt::Display, hint: &str) -> SizingError
 /// Devices that lie on no other, as far as their names tell, or the one that is named.
 fn choose_devices(name: &str, output: &mut ToolOutput, unit: Option<&str>) -> Result<(), SizingError> {
     let devices: BTreeSet<String> = output.samples.iter().map(|sample| sample.device.clone()).collect();
-    let listed = || devices.iter().take(16).cloned().collect::<Vec<_>>().join(", ");
     if let Some(unit) = unit {
         if !devices.contains(unit) {
-            return Err(wrong(name, format!("there is no device `{unit}`"), &format!("it has {}", listed())));
+            return Err(SizingError::no_device(name, unit, devices.iter()));
         }
         output.samples.retain(|sample| sample.device == unit);
         return Ok(());

@@ -150,6 +150,15 @@ fn wrong_outputs_are_refused() {
     assert!(!is_tool_output(b"fio version 2 iolog\n/dev/sda add\n"));
 }
 
+/// Proves that a disk that does hardly anything makes a stream with a rate.
+#[test]
+fn a_disk_that_does_hardly_anything_has_a_rate() {
+    let text = "Device r/s rkB/s w/s wkB/s\nsda 0.004 0.02 0 0\n";
+    let workload = workload_of_tool_output("f", &mut text.as_bytes(), None).unwrap();
+    assert_eq!(workload.streams[0].iops, 0.01);
+    assert_eq!(Workload::parse("f", &workload.text()).unwrap(), workload);
+}
+
 /// Proves that a host with hundreds of disks becomes a workload that can be simulated.
 #[test]
 fn hundreds_of_disks_become_a_workload() {

@@ -6,7 +6,7 @@
 //! sequential (I. Ahmad, "Easy and Efficient Disk I/O Workload Characterization in VMware ESX Server", IISWC 2007).
 
 use crate::SizingError;
-use crate::stream_settings::{SECTOR_BYTES, SEQUENTIAL_LEAST, rounded, settings_of_sizes};
+use crate::counted_stream::{SECTOR_BYTES, counted_stream, orders};
 use crate::workload::{Stream, Workload};
 use std::collections::BTreeMap;
 
@@ -25,23 +25,23 @@ const UNCERTAINTY_LEAST: f64 = 0.01;
 const INTERARRIVAL: &str = "latency of IO interarrival time in Microseconds (us)";
 const SEQUENTIAL_LIMIT: i64 = 1;
 
-/// Titles of one direction's histograms, and its `rw`.
+/// Titles of one direction's histograms, and its name.
 struct DirectionTitles {
     lengths: &'static str,
     distances: &'static str,
-    rw: &'static str,
+    direction: &'static str,
 }
 
 const DIRECTIONS: [DirectionTitles; 2] = [
     DirectionTitles {
         lengths: "IO lengths of Read commands",
         distances: "distance (in LBNs) between successive Read commands",
-        rw: "read",
+        direction: "read",
     },
     DirectionTitles {
         lengths: "IO lengths of Write commands",
         distances: "distance (in LBNs) between successive Write commands",
-        rw: "write",
+        direction: "write",
     },
 ];
 
@@ -72,13 +72,9 @@ pub(crate) fn workload_of_vscsi_stats(
 ) -> Result<Workload, SizingError> {
     let mut disks = collections(name, text)?;
     if let Some(unit) = unit {
-        let known = disks.keys().take(16).cloned().collect::<Vec<_>>().join(", ");
-        let own = disks.remove_entry(unit).ok_or_else(|| {
-            SizingError::question(
-                format!("{name}: there is no virtual disk `{unit}`"),
-                format!("it has {known}"),
-            )
-        })?;
+        let Some(own) = disks.remove_entry(unit) else {
+            return Err(SizingError::no_device(name, unit, disks.keys()));
+        };
         disks = BTreeMap::from([own]);
     }
     let mut streams = Vec::new();
@@ -205,22 +201,9 @@ fn streams_of(
         facts.bytes_taken += sizes.iter().map(|(bytes, count)| *bytes as f64 * *count as f64).sum::<f64>();
         let iops = arrivals.iops * lengths.count as f64 / arrivals.commands as f64;
         let sequential = collection.get(titles.distances).map_or(0.0, sequential_share);
-        for (order, share, numjobs) in [("rand", 1.0 - sequential, None), ("", sequential, Some(1))] {
-            // Too few of one order are counted with the other.
-            let share = if share < SEQUENTIAL_LEAST {
-                continue;
-            } else if 1.0 - share < SEQUENTIAL_LEAST {
-                1.0
-            } else {
-                share
-            };
-            let settings = settings_of_sizes(&format!("{order}{}", titles.rw), &sizes);
-            let kind = if order.is_empty() { "-sequential" } else { "" };
-            let own = rounded(iops * share).max(0.01);
-            let mut stream = Stream::new(format!("{disk}{kind}-{}s", titles.rw), own, settings);
-            stream.numjobs = numjobs.unwrap_or(stream.numjobs);
-            streams.push(stream);
-        }
+        streams.extend(orders(sequential).map(|(is_sequential, share)| {
+            counted_stream(Some(disk), titles.direction, is_sequential, iops * share, &sizes)
+        }));
     }
     Ok(streams)
 }

@@ -55,6 +55,8 @@ fn histograms_become_streams() {
     let sizes = workload.not_known.iter().find(|one| one.starts_with("sizes:")).unwrap();
     // 200 × 300,032 + 400 × 3,584 + 392 × 4,096 + 8 × 600,064 bytes against 200 × 300,000 + 800 × 10,768.
     assert!(sizes.contains(" 0 % more bytes"), "{sizes}");
+    let smaller = read(&DISK.replace("mean,10768", "mean,5000"));
+    assert!(smaller.not_known.iter().any(|one| one.contains(" 6 % more bytes")), "{smaller:?}");
 }
 
 /// Proves that of several outputs the one with the highest rate is taken for each disk, that `unit` chooses one disk, and that fast arrivals, whose

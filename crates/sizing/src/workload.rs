@@ -1,11 +1,12 @@
 //! Workload: what an application asks of storage at its peak, as streams that arrive whether or not storage keeps up.
 
 use crate::SizingError;
-use load::{DirectionRates, RateCurve};
+use load::{DirectionRates, LoadSpec, RateCurve};
 use plan::{Case, Selection};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use twin::Twin;
 
 /// Most streams of a workload: as many as a stage of a plan has loads.
 const STREAMS_LIMIT: usize = 1_024;
@@ -201,7 +202,7 @@ pub(crate) fn asked_iops(case: &Case) -> Option<f64> {
 }
 
 /// Loads of a case with their first jobs and volumes.
-pub(crate) fn loads(case: &Case) -> Vec<(&load::LoadSpec, u32, String)> {
+pub(crate) fn loads(case: &Case) -> Vec<(&LoadSpec, u32, String)> {
     if case.loads.is_empty() {
         return vec![(&case.load, 0, String::new())];
     }
@@ -211,13 +212,26 @@ pub(crate) fn loads(case: &Case) -> Vec<(&load::LoadSpec, u32, String)> {
     case.loads.iter().zip(first).map(|(load, job)| (&load.load, job, volume(load))).collect()
 }
 
+/// Bytes of the ranges of loads: several on one range have the same.
+pub(crate) fn distinct_bytes<'a>(
+    loads: impl IntoIterator<Item = &'a (&'a LoadSpec, u32, String)>,
+    twin: &Twin,
+) -> u64 {
+    let range = |(spec, first_job, volume): &'a (&'a LoadSpec, u32, String)| {
+        let bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(*first_job));
+        (volume, spec.offset_bytes, bytes)
+    };
+    let ranges: BTreeSet<_> = loads.into_iter().map(range).collect();
+    ranges.iter().map(|(_, _, bytes)| bytes).sum()
+}
+
 /// Share of a load's I/Os that are writes, of those that are no trims.
-pub(crate) fn write_share(spec: &load::LoadSpec) -> f64 {
+pub(crate) fn write_share(spec: &LoadSpec) -> f64 {
     f64::from(100 - spec.pattern.fixed_read_share().unwrap_or(spec.rwmixread).min(100)) / 100.0
 }
 
 /// I/Os a second that one load asks for; `None` where it has no rate, or one that changes.
-pub(crate) fn load_iops(load: &load::LoadSpec) -> Option<f64> {
+pub(crate) fn load_iops(load: &LoadSpec) -> Option<f64> {
     match load.shape.arrival.as_ref().map(|arrival| &arrival.rate) {
         Some(RateCurve::Constant { iops }) => Some(*iops),
         Some(_) => None,

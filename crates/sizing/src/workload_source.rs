@@ -4,13 +4,12 @@
 //! busiest minute.
 
 use crate::SizingError;
-use crate::stream_settings::{SECTOR_BYTES, SEQUENTIAL_LEAST, rounded, settings_of_sizes};
+use crate::counted_stream::{SECTOR_BYTES, counted_stream, orders};
 use crate::tool_output::{OUTPUT_LIMIT_BYTES, read_tool_output};
 use crate::vscsi_stats::{is_vscsi_stats, workload_of_vscsi_stats};
-use crate::workload::{Stream, Workload, name_streams};
+use crate::workload::{Workload, name_streams};
 use load::{Direction, Trace, TraceRecord};
 use probe::{RECORDING_VERSION, RecordedDirection, RecordedMinute, RecordingHead};
-use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Read};
 
@@ -148,11 +147,9 @@ fn workload_of_minutes(
                 continue;
             }
             most_over_mean = own.iter().map(|(_, one)| one.most_iops / iops).fold(most_over_mean, f64::max);
-            let mut settings = Map::new();
-            settings.insert("rw".into(), format!("rand{word}").into());
             let mean_bytes = u64::try_from(bytes / ios).unwrap_or(u64::MAX);
-            settings.insert("bs".into(), json!(sectors(mean_bytes)));
-            streams.push(Stream::new(format!("{device}-{word}s"), rounded(iops), settings));
+            let sizes = BTreeMap::from([(sectors(mean_bytes), 1)]);
+            streams.push(counted_stream(Some(device), word, false, iops, &sizes));
         }
     }
     if streams.is_empty() {
@@ -215,41 +212,24 @@ fn sectors(bytes: u64) -> u64 {
 /// Makes the workload of a trace: its busiest minute, with sequential and random reads and writes apart.
 pub fn workload_of_trace(name: &str, trace: &Trace) -> Result<Workload, SizingError> {
     let (records, duration_ns) = busiest_minute(trace.records());
-    let parts = [
-        ("reads", Direction::Read, false),
-        ("sequential-reads", Direction::Read, true),
-        ("writes", Direction::Write, false),
-        ("sequential-writes", Direction::Write, true),
-    ];
     let sequential = sequential(records);
     let mut streams = Vec::new();
-    for (part, direction, is_sequential) in parts {
-        let all = records.iter().filter(|record| record.direction == direction).count();
-        let share = |is_sequential: bool| {
-            let own = records
-                .iter()
-                .zip(&sequential)
-                .filter(|(record, is)| record.direction == direction && **is == is_sequential);
-            own.count() as f64 / all.max(1) as f64
-        };
-        // Too few of one order are counted with the other.
-        let joins = share(!is_sequential) < SEQUENTIAL_LEAST && share(is_sequential) > 0.0;
-        if share(is_sequential) < SEQUENTIAL_LEAST {
+    for (word, direction) in [("read", Direction::Read), ("write", Direction::Write)] {
+        let of_direction =
+            records.iter().zip(&sequential).filter(|(record, _)| record.direction == direction);
+        let all: Vec<(&TraceRecord, &bool)> = of_direction.collect();
+        if all.is_empty() {
             continue;
         }
-        let own: Vec<&TraceRecord> = records
-            .iter()
-            .zip(&sequential)
-            .filter(|(record, is)| record.direction == direction && (joins || **is == is_sequential))
-            .map(|(record, _)| record)
-            .collect();
-        let iops = own.len() as f64 * 1e9 / duration_ns as f64;
-        let mut stream =
-            Stream::new(part.into(), rounded(iops).max(0.01), settings(&own, direction, is_sequential));
-        if is_sequential {
-            stream.numjobs = 1;
+        let in_order = all.iter().filter(|(_, is)| **is).count() as f64 / all.len() as f64;
+        for (is_sequential, share) in orders(in_order) {
+            let own = all.iter().filter(|(_, is)| share >= 1.0 || **is == is_sequential);
+            let own: Vec<&TraceRecord> = own.map(|(record, _)| *record).collect();
+            let iops = own.len() as f64 * 1e9 / duration_ns as f64;
+            let mut stream = counted_stream(None, word, is_sequential, iops, &sizes(&own));
+            stream.settings.insert("size".into(), touched_bytes(&own).into());
+            streams.push(stream);
         }
-        streams.push(stream);
     }
     if streams.is_empty() {
         return Err(SizingError::question(
@@ -303,23 +283,23 @@ fn sequential(records: &[TraceRecord]) -> Vec<bool> {
         .collect()
 }
 
-fn settings(records: &[&TraceRecord], direction: Direction, is_sequential: bool) -> Map<String, Value> {
-    let rw = match (direction, is_sequential) {
-        (Direction::Read, true) => "read",
-        (Direction::Read, false) => "randread",
-        (_, true) => "write",
-        (_, false) => "randwrite",
-    };
+/// Sizes of records, each with how many there are.
+fn sizes(records: &[&TraceRecord]) -> BTreeMap<u64, u64> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut pieces = BTreeSet::new();
     for record in records {
         *counts.entry(u64::from(record.length_bytes)).or_default() += 1;
+    }
+    counts
+}
+
+/// Bytes of the pieces that records touch.
+fn touched_bytes(records: &[&TraceRecord]) -> u64 {
+    let mut pieces = BTreeSet::new();
+    for record in records {
         let end = record.offset_bytes + u64::from(record.length_bytes).max(1);
         pieces.extend(record.offset_bytes / PIECE_BYTES..=(end - 1) / PIECE_BYTES);
     }
-    let mut settings = settings_of_sizes(rw, &counts);
-    settings.insert("size".into(), (pieces.len() as u64 * PIECE_BYTES).into());
-    settings
+    pieces.len() as u64 * PIECE_BYTES
 }
 
 /// Several workloads as one: all streams at once, their names with the number of their source.

@@ -50,12 +50,8 @@ impl Draws {
         let shares = shares(&loads, |_| 1.0);
         let draw = |((spec, first_job, _), share): (&(&LoadSpec, u32, String), f64)| {
             let capacity_bytes = twin.capacity_of_job_bytes(*first_job);
-            let is_uniform =
-                spec.pattern.is_random() && spec.shape.distribution == Uniform && !has_own_parts(spec);
-            // Blocks of several sizes overlap, so that they have no pass.
-            let pass =
-                is_uniform.then(|| Draws::in_a_pass(spec, *first_job, share, capacity_bytes)).flatten();
-            pass.or_else(|| Draws::of_other_jobs((*spec).clone(), *first_job, share, capacity_bytes, 1))
+            Draws::in_a_pass(spec, *first_job, share, capacity_bytes)
+                .or_else(|| Draws::of_other_jobs((*spec).clone(), *first_job, share, capacity_bytes, 1))
         };
         loads.iter().zip(shares).map(draw).collect()
     }
@@ -80,8 +76,11 @@ impl Draws {
     }
 
     /// Draws of a load each block of which comes once before any comes again: all that is ever read, of which as many independent draws would lack
-    /// a third; `None` where that cannot be.
+    /// a third; `None` where some are read more often or in another order, and where blocks of several sizes overlap.
     fn in_a_pass(spec: &LoadSpec, first_job: u32, share: f64, capacity_bytes: u64) -> Option<Draws> {
+        if !spec.pattern.is_random() || spec.shape.distribution != Uniform || has_own_parts(spec) {
+            return None;
+        }
         let mut spec = spec.clone();
         (spec.shape.distribution, spec.numjobs, spec.seed) = (NoRepeat, 1, spec.seed ^ OTHER_STREAM);
         let schedule = Schedule::new(&spec, capacity_bytes).ok()?;

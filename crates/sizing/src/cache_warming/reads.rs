@@ -1,11 +1,10 @@
 //! Read caches of a twin, and what may still come to be in them.
 
 use super::draws::{Draws, has_own_parts, is_in_passes};
-use crate::workload::loads;
+use crate::workload::{distinct_bytes, loads};
 use load::Distribution::{NoRepeat, Uniform};
 use load::{Direction, LoadSpec, Operation};
 use plan::Case;
-use std::collections::BTreeSet;
 use twin::{ReadCacheFill, Twin};
 
 /// I/Os of each load between two looks at the fill.
@@ -35,21 +34,17 @@ pub(crate) struct Reads {
 impl Reads {
     /// Reads of a case on a twin; `None` where there are none.
     pub fn of(case: &Case, twin: &Twin) -> Option<Reads> {
-        let mut ranges = BTreeSet::new();
+        let loads: Vec<_> = loads_that_read(case).collect();
         let (mut is_skewed, mut has_passes, mut has_draws) = (false, false, false);
-        for (spec, first_job, volume) in loads_that_read(case) {
-            let used_bytes = spec.working_set_bytes(twin.capacity_of_job_bytes(first_job));
-            // Loads on one range read the same.
-            ranges.insert((volume, spec.offset_bytes, used_bytes));
+        for (spec, ..) in &loads {
             has_passes |= is_in_passes(spec);
             has_draws |= !is_in_passes(spec);
             is_skewed |= !matches!(spec.shape.distribution, Uniform | NoRepeat);
         }
-        let bytes: u64 = ranges.iter().map(|(_, _, bytes)| bytes).sum();
-        let sectors = (bytes / ReadCacheFill::SECTOR_BYTES).max(1);
+        let sectors = (distinct_bytes(&loads, twin) / ReadCacheFill::SECTOR_BYTES).max(1);
         // Passes beside draws take places from what is read more often.
         is_skewed |= has_passes && has_draws;
-        (!ranges.is_empty()).then_some(Reads { sectors, is_skewed, has_passes })
+        (!loads.is_empty()).then_some(Reads { sectors, is_skewed, has_passes })
     }
 
     /// Looks at the fill, in each of which so many of so many bytes are read, that the emptiest cache takes at least to keep what it comes to

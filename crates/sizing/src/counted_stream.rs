@@ -1,24 +1,50 @@
-//! Settings of a stream by the I/Os that were counted: sizes and rate.
+//! Streams of I/Os that were counted, by direction and order.
 
+use crate::workload::Stream;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Smallest I/O.
 pub(crate) const SECTOR_BYTES: u64 = 512;
-/// Least share of I/Os of one order, sequential or random, for a stream of their own; fewer are counted with the others.
-pub(crate) const SEQUENTIAL_LEAST: f64 = 0.05;
+/// Least share of I/Os of one order, sequential or random, for a stream of their own.
+const SEQUENTIAL_LEAST: f64 = 0.05;
+/// Least rate of a stream; rates are rounded to as much.
+const RATE_LEAST_IOPS: f64 = 0.01;
 /// Most sizes of a stream; rarer ones count as the next larger.
 const SIZES_LIMIT: usize = 16;
 
-/// A rate in hundredths.
-pub(crate) fn rounded(iops: f64) -> f64 {
-    (iops * 100.0).round() / 100.0
+/// Orders of which streams are made, sequential or not, each with its share of the I/Os: too few of one order are counted with the other.
+pub(crate) fn orders(sequential_share: f64) -> impl Iterator<Item = (bool, f64)> {
+    let shares = [(false, 1.0 - sequential_share), (true, sequential_share)];
+    shares.into_iter().filter(|(_, share)| *share >= SEQUENTIAL_LEAST).map(|(is_sequential, share)| {
+        (is_sequential, if 1.0 - share < SEQUENTIAL_LEAST { 1.0 } else { share })
+    })
 }
 
-/// Settings of a stream whose I/Os are of these sizes, each with how many there are.
-pub(crate) fn settings_of_sizes(rw: &str, counts: &BTreeMap<u64, u64>) -> Map<String, Value> {
+/// Stream of a device's I/Os of one direction (`read`, `write`) and order, with how many there were of each size; what goes in order has one job. Its
+/// name begins with the device, where that has one.
+pub(crate) fn counted_stream(
+    device: Option<&str>,
+    direction: &str,
+    is_sequential: bool,
+    iops: f64,
+    counts: &BTreeMap<u64, u64>,
+) -> Stream {
+    let order = if is_sequential { "sequential-" } else { "" };
+    let device = device.map_or_else(String::new, |device| format!("{device}-"));
+    let rate = ((iops * 100.0).round() / 100.0).max(RATE_LEAST_IOPS);
+    let settings = settings(direction, is_sequential, counts);
+    let mut stream = Stream::new(format!("{device}{order}{direction}s"), rate, settings);
+    if is_sequential {
+        stream.numjobs = 1;
+    }
+    stream
+}
+
+fn settings(direction: &str, is_sequential: bool, counts: &BTreeMap<u64, u64>) -> Map<String, Value> {
     let mut settings = Map::new();
-    settings.insert("rw".into(), rw.into());
+    let order = if is_sequential { "" } else { "rand" };
+    settings.insert("rw".into(), format!("{order}{direction}").into());
     let sizes = shares(counts);
     let commonest = sizes.iter().max_by_key(|(_, share)| *share).map_or(4096, |(size, _)| *size);
     settings.insert("bs".into(), commonest.into());
