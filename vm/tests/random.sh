@@ -111,8 +111,7 @@ undo_all() {
         eval "${undo[index]}" >/dev/null 2>&1 || undo_again "${undo[index]}" || fail "combination $number: cannot undo: ${undo[index]}"
     done
     settle
-    # From what a loop device lay over, udev puts an md array together again once that is gone.
-    mdadm -q --stop --scan 2>/dev/null || true
+    stop_again 2>/dev/null
     # The emulator zeroes it: a tenth of the time that writing it takes.
     blkdiscard -fz "$base" 2>wiped || { cat wiped; fail "combination $number: $base cannot be zeroed"; }
     blockdev --flushbufs "${devices[@]:0:2}" 2>/dev/null || true
@@ -121,8 +120,10 @@ undo_all() {
     settle
 }
 
-# From what was there before it was zeroed udev may still have put an md array together, and LVM activated the volumes on that.
-is_free() { dmsetup remove_all || true; mdadm -q --stop --scan || true; blockdev --rereadpt "$1"; } # NODE
+# From what a loop device lay over, udev puts an md array together again once that is gone, and LVM activates the volumes on it: before the
+# disk is zeroed, or as late as after that.
+stop_again() { dmsetup remove_all || true; mdadm -q --stop --scan || true; }
+is_free() { stop_again; blockdev --rereadpt "$1"; } # NODE
 
 # When a loop device goes, udev finds the md array on what it lay over, and puts it together there: that is then held.
 undo_again() { # COMMAND
